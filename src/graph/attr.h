@@ -1,0 +1,72 @@
+// AttrValue — the value of one attribute of a node, or the default in a signature.
+//
+// Values are plain structs whose text and arrays lie in the arena of whoever holds them (a graph, a signature). Tensors
+// inside hold a reference to their buffer: the holder keeps a list of them and releases it (graph_keep_tensor).
+#pragma once
+#include "base/vec.h"
+#include "tensor/tensor.h"
+
+typedef enum {
+    ATTR_NONE,  // absent
+    ATTR_STRING,
+    ATTR_INT,
+    ATTR_FLOAT,
+    ATTR_BOOL,
+    ATTR_TYPE,
+    ATTR_SHAPE,
+    ATTR_TENSOR,
+    ATTR_PLACEHOLDER,  // inside a function: the name of the function's attribute to take the value from
+    ATTR_FUNC,
+} AttrKind;
+
+typedef struct AttrValue AttrValue;
+typedef struct AttrEntry AttrEntry;
+
+// The name of a function and the values of its attributes.
+typedef struct {
+    Str name;
+    AttrEntry *attrs;
+    int32_t n_attrs;
+} FuncRef;
+
+struct AttrValue {
+    AttrKind kind;    // of each element, for a list
+    bool is_list;     // an empty list from a proto has kind ATTR_NONE
+    int32_t n;        // elements of a list
+    union {
+        Str s;        // ATTR_STRING, ATTR_PLACEHOLDER
+        int64_t i;
+        float f;
+        bool b;
+        DType type;
+        Shape *shape;
+        Tensor *tensor;
+        FuncRef *func;
+        Str *ss;      // the lists
+        int64_t *is;
+        float *fs;
+        bool *bs;
+        DType *types;
+        Shape *shapes;
+        Tensor *tensors;
+        FuncRef *funcs;
+    };
+};
+
+struct AttrEntry {
+    Str name;
+    AttrValue value;
+};
+
+const char *attr_kind_name(AttrKind kind, bool is_list);             // "type", "list(int)" as in OpDef
+bool attr_equal(const AttrValue *a, const AttrValue *b);             // tensors by content
+// Copies text and arrays into the arena; tensors are retained and pushed on `tensors`. RESOURCE_EXHAUSTED.
+typedef VEC(Tensor) TensorList;
+FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
+void attr_print(Text *text, const AttrValue *value);                 // for messages and `millrace inspect`
+
+#define ATTR_OF_INT(value) ((AttrValue){.kind = ATTR_INT, .i = (value)})
+#define ATTR_OF_FLOAT(value) ((AttrValue){.kind = ATTR_FLOAT, .f = (value)})
+#define ATTR_OF_BOOL(value) ((AttrValue){.kind = ATTR_BOOL, .b = (value)})
+#define ATTR_OF_TYPE(value) ((AttrValue){.kind = ATTR_TYPE, .type = (value)})
+#define ATTR_OF_STRING(value) ((AttrValue){.kind = ATTR_STRING, .s = (value)})
