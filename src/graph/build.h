@@ -1,0 +1,48 @@
+// NodeBuilder — collects what a new node shall be and checks it all at once against the op's signature.
+//
+// Errors are remembered and surface at builder_finish, as TF_FinishOperation wants it. The builder owns nothing beyond
+// its own arena; the node is made in the graph's. Each text and value is copied at the call.
+#pragma once
+#include "graph/graph.h"
+
+typedef struct NodeBuilder {
+    Graph *graph;
+    Arena arena;
+    Str type, name, device;
+    struct BuilderInput {        // one argument: a single edge or a list
+        Output *edges;
+        int32_t n;
+        bool is_list;
+    } *args;
+    VEC(struct BuilderInput) arg_list;
+    VEC(Node *) controls;
+    VEC(AttrEntry) attrs;
+    VEC(Str) colocations;        // names for "loc:@name", sorted and unique at the end
+    TensorList tensors;
+    Status *error;               // the first one
+} NodeBuilder;
+
+void builder_init(NodeBuilder *builder, Graph *graph, Str type, Str name);
+void builder_clear(NodeBuilder *builder);
+void builder_device(NodeBuilder *builder, Str device);
+void builder_input(NodeBuilder *builder, Output edge);
+void builder_input_list(NodeBuilder *builder, const Output *edges, int n);
+// Inputs as a NodeDef has them: one flat list that is cut according to the signature at the end.
+void builder_flat_inputs(NodeBuilder *builder, const Output *edges, int n);
+void builder_control(NodeBuilder *builder, Node *before);
+void builder_colocate(NodeBuilder *builder, Str node_name);
+void builder_attr(NodeBuilder *builder, Str name, const AttrValue *value);  // replaces an earlier one
+// Makes the node: type known, inputs match, attributes inferred, defaulted and allowed, outputs typed and shaped.
+// Nothing is added to the graph on failure. INVALID_ARGUMENT or NOT_FOUND naming node and op.
+FALLIBLE Status *builder_finish(NodeBuilder *builder, Node **out);
+
+static inline void builder_auto(NodeBuilder *builder) {
+    builder_clear(builder);
+}
+
+// Resolves a node's inputs and attributes without a graph: what import, eager and builder_finish share. `attrs` comes with
+// the given ones and leaves with all of the signature's, in its order, extra ones after them. Lists of output types in
+// `arena`.
+FALLIBLE Status *signature_resolve(const Signature *signature, const DType *input_types, int n_inputs,
+                                   Arena *arena, TensorList *tensors, AttrEntry **attrs, int32_t *n_attrs,
+                                   DType **out_types, int32_t *out_n);

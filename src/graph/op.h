@@ -1,0 +1,120 @@
+// Op — everything the machine knows of an operation: one constant per op, written in one place.
+//
+// The machine (import, planner, executor, session, eager) sees an op only through this struct and never asks for its
+// name. What a kernel sees is in kernel/kernel.h; how a gradient is written is in formula/formula.h.
+#pragma once
+#include "graph/signature.h"
+
+typedef struct Kernel Kernel;    // kernel/kernel.h: one call of a kernel
+typedef struct Prepare Prepare;  // kernel/kernel.h: attributes and shapes -> geometry, once per node and shapes
+typedef struct Opening Opening;  // kernel/kernel.h: the state of one node in one session
+typedef struct Shapes Shapes;    // graph/shapes.h: input shapes and known values -> output shapes
+typedef struct Formula Formula;  // formula/formula.h: a fragment of graph that reads like the formula
+
+typedef Status *RunFn(Kernel *kernel);      // to the end, now
+typedef void StartFn(Kernel *kernel);       // begins; calls kernel_done(kernel, status) exactly once, now or later
+typedef Status *ShapeFn(Shapes *shapes);
+typedef Status *PrepareFn(Prepare *prepare);
+typedef void FormulaFn(Formula *formula);
+
+// A kernel for one element type: the type of the op's first type attribute. DT_INVALID serves every type.
+typedef struct {
+    DType dtype;
+    RunFn *run;
+} KernelRow;
+
+// What control flow a node is. `run` obeys these tags and knows no op.
+typedef enum {
+    FLOW_NONE,
+    FLOW_SWITCH,      // input 0 goes to output `input 1`; the other output is dead
+    FLOW_MERGE,       // the first live input; output 1 is its index
+    FLOW_ENTER,       // into the child frame named by attr frame_name
+    FLOW_EXIT,        // out of the frame, when live
+    FLOW_NEXT,        // into the next iteration of the frame
+    FLOW_LOOP_COND,   // an identity whose value decides whether the frame goes on
+    FLOW_TRIGGER,     // ControlTrigger: runs when its control inputs are done, even where they are dead
+    FLOW_SEND,        // runs even where its input is dead, and carries the dead bit
+    FLOW_RECV,
+    FLOW_ARG,         // a function's argument: filled by the caller
+    FLOW_RETVAL,      // a function's result
+    FLOW_CALL,        // calls the function named by attr f: inlined by the planner unless it is recursive
+    FLOW_IF,          // functional conditional: lowered to Switch and Merge
+    FLOW_WHILE,       // functional loop: lowered to a frame
+} Flow;
+
+enum {
+    MAX_ARGS = 32,                 // inputs and outputs that the masks below can name; later ones have no flags
+
+    OP_STATEFUL = 1 << 0,          // two nodes with equal inputs may differ: never folded, merged or dropped as unused state
+    OP_LATE = 1 << 1,              // some output's shape depends on data: the kernel allocates it with kernel_output
+    OP_BLOCKS = 1 << 2,            // waits for the outside (file I/O): runs on an elastic thread
+    OP_FROM_SHAPES = 1 << 3,       // reads only its inputs' shapes, never their data (Shape, Rank, Size ...)
+    OP_CHEAP = 1 << 4,             // never worth another thread, whatever its size
+    OP_REF_READ = 1 << 5,          // takes a reference and gives its value (the planner inserts it)
+    OP_NO_GRADIENT = 1 << 6,       // the gradient is zero by nature, not for want of a formula
+    OP_ELEMENTWISE = 1 << 7,       // a row of the tile machine: may be fused into one loop
+    OP_KEEPS_NONE = 0,
+};
+
+#define BIT(i) (1u << (i))
+
+typedef struct Op {
+    const char *signature;       // graph/signature.h; the name is what stands before '('
+    const char *doc;             // one sentence, present tense
+    const char *needs;           // conditions on shapes and host values, checked before the kernel: graph/needs.h
+    ShapeFn *shape;              // NULL: outputs of unknown shape
+    FormulaFn *grad;             // NULL with OP_NO_GRADIENT: zero; NULL without: "No gradient defined"
+    FormulaFn *expand;           // a composed op: what it stands for
+    PrepareFn *prepare;          // may be NULL
+    size_t own_size;             // bytes of what prepare fills
+    Status *(*open)(Opening *);  // state of one node in one session; NULL: none
+    void (*close)(void *state);
+    size_t state_size;           // zeroed before open
+    const KernelRow *cpu;        // rows until {0, NULL}; NULL with no `start`: not implemented
+    StartFn *start;              // instead of rows: an asynchronous kernel
+    const void *const *cuda;     // reserved for rows of other devices; each device type has one field here
+    uint32_t host;               // BIT(i): input i is read on the host (small integers: shapes, axes, indices)
+    uint32_t host_out;           // BIT(i): output i is written on the host
+    uint32_t alias;              // BIT(i): output i is input i's buffer, perhaps in another shape
+    uint32_t inplace;            // BIT(i): output 0 may be written over input i, if nobody else needs it
+    uint32_t keeps;              // BIT(i): the kernel may keep input i beyond the step (kernel_keep)
+    uint32_t update;             // BIT(i): input i is a variable, locked and written in place
+    uint32_t replace;            // BIT(i): input i is a variable whose whole value is replaced
+    uint32_t read;               // BIT(i): input i is a variable, read without a copy while locked
+    uint32_t flags;              // OP_*
+    Flow flow;
+    const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
+} Op;
+
+// Helpers of a kernel table: KERNELS(FLOATS, softmax) names softmax_float, softmax_double ...
+#define KERNEL_ROW_(dtype, fn) {DT_##dtype, fn##_##dtype},
+#define KERNELS(set, fn) (const KernelRow[]){set(KERNEL_ROW_, fn){DT_INVALID, NULL}}
+#define ANY_TYPE(fn) (const KernelRow[]){{DT_INVALID, fn}, {DT_INVALID, NULL}}
+#define FLOATS(X, a) X(half, a) X(bfloat16, a) X(float, a) X(double, a)
+#define INTEGERS(X, a) \
+    X(int8, a) X(int16, a) X(int32, a) X(int64, a) X(uint8, a) X(uint16, a) X(uint32, a) X(uint64, a)
+#define COMPLEXES(X, a) X(complex64, a) X(complex128, a)
+#define REALS(X, a) FLOATS(X, a) INTEGERS(X, a)
+#define NUMBERS(X, a) REALS(X, a) COMPLEXES(X, a)
+
+typedef struct Function Function;  // graph/function.h
+
+// The type of a node: an op with its parsed signature, or a function of the graph's library. Lives for ever, or as long
+// as its graph.
+typedef struct OpType {
+    Str name;
+    Signature signature;
+    const Op *op;              // NULL: known by its signature only, or a function
+    struct Needs *needs;       // compiled; NULL for none
+    Function *function;        // the function that a node of this type calls
+    struct DynamicKernel *dynamic;  // kernels registered at run time (kernel/registry.h)
+} OpType;
+
+// The type of that name, compiled ops first, then the list of known signatures; NULL where nobody knows it. Takes a lock
+// and parses the signature the first time only.
+FALLIBLE Status *op_type_find(Str name, const OpType **out);  // NOT_FOUND
+// Adds an op made at run time (a plug-in's): ALREADY_EXISTS where the name is taken. The Op and its texts live for ever.
+FALLIBLE Status *op_register(const Op *op, const OpType **out);
+// Visits the ops that were compiled in or registered: NULL after the last.
+const Op *op_at(size_t index);
+Str op_name(const Op *op);

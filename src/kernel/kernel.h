@@ -1,0 +1,86 @@
+// Kernel — what one call of an op's kernel sees: checked inputs, allocated outputs, prepared geometry.
+//
+// The machine has checked `needs`, computed the shapes, allocated the outputs and locked the variables before it calls.
+// A kernel checks only what only it can see (an index, a divisor, bytes being decoded) and returns a Status; the machine
+// adds the node's name. It never reads an attribute: prepare did.
+#pragma once
+#include "graph/graph.h"
+#include "thread/cancellation.h"
+
+typedef struct StepContext StepContext;
+typedef struct Resource Resource;
+
+struct Kernel {
+    const void *own;          // what prepare filled; shared by all steps of a plan, read-only
+    Tensor *const *in;        // n_in; a variable input declared in update/replace/read is the variable's value
+    Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_LATE left it open
+    void *scratch;            // the bytes that prepare asked for, 64-aligned; NULL for none
+    RunFn *run;               // the function being called
+    void *state;              // of this node in this session (Op.open)
+    StepContext *step;
+    const Node *node;         // for messages; attributes are prepare's business
+    int16_t n_in, n_out;
+    uint32_t index;           // the machine's: which node of the plan this is
+    void *frame;              // the machine's: which iteration
+};
+
+// What a step offers to its kernels. The machine's own members are behind it (run/step.h).
+struct StepContext {
+    Cancellation *cancellation;
+    int64_t deadline;                     // of clock_now(); NO_DEADLINE
+    int threads;                          // a kernel uses at most so many, itself included
+    uint64_t step_id;
+    struct ResourceTable *resources;      // the session's, or the device's
+    Allocator *allocator;                 // of the device that runs this kernel
+    const struct Caller *caller;          // calls functions (kernel/call.h); NULL where none can be called
+    Status *(*new_buffer)(StepContext *step, DType dtype, size_t bytes, Buffer **out);  // for values inside the step
+    void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
+};
+
+// Allocates output i, which the shape function left unknown (OP_LATE). The shape must agree with what is known.
+FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
+// Output i is this tensor: takes over the reference. For values that have their own buffer (a dequeued element).
+void kernel_set_output(Kernel *k, int i, Tensor value);
+// Input i with a buffer of its own, to keep beyond the step: retained if it has one, copied otherwise.
+FALLIBLE Status *kernel_keep(Kernel *k, int i, Tensor *out);
+// The inputs of argument `arg`, a list: k->in + first.
+Tensor *const *kernel_list(const Kernel *k, int arg, int *count);
+// Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them.
+void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
+                     void *arg);
+// Ends what a StartFn began. Takes the status. From any thread, exactly once.
+void kernel_done(Kernel *k, Status *status);
+// The resource behind the handle in input i, of that type name; retained. NOT_FOUND, INVALID_ARGUMENT.
+struct ResourceType;
+FALLIBLE Status *kernel_resource(Kernel *k, int i, const struct ResourceType *type, Resource **out);
+
+// Prepare — once per node and input shapes: attributes -> geometry. Errors are the node's.
+struct Prepare {
+    const Node *node;
+    const Tensor *const *in;      // type and shape; data only for host inputs whose value is known
+    const Tensor *const *out;     // type and shape; rank -1 where it is open
+    int n_in, n_out;
+    void *own;                    // op->own_size zeroed bytes to fill
+    Arena *arena;                 // lives as long as `own`
+    size_t scratch;               // set: bytes of scratch per call
+    int64_t cost;                 // set: estimated ns of one call; 0: small
+    RunFn *run;                   // comes with the row of the dtype; may be replaced by a faster one
+    int threads;                  // the most that a call may use
+    struct PrepareCleanup *cleanups;  // the machine's
+};
+// Calls fn(arg) when `own` is dropped: for library objects.
+FALLIBLE Status *prepare_cleanup(Prepare *p, void (*fn)(void *), void *arg);
+// The value of integer host input i, element j; only where its data is known.
+int64_t prepare_input_int(const Prepare *p, int i, int64_t j);
+
+// Opening — makes the state of one node in one session.
+struct Opening {
+    const Node *node;
+    struct ResourceTable *resources;
+    void *state;                  // op->state_size zeroed bytes to fill
+};
+
+// Messages of kernels: no node name, the machine adds it.
+#define KERNEL_INDEX_ERROR(what, at, value, limit)                                                            \
+    FAIL(INVALID_ARGUMENT, "%s[%lld] = %lld is not in [0, %lld)", (what), (long long)(at), (long long)(value), \
+         (long long)(limit))
