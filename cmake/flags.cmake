@@ -1,0 +1,37 @@
+# How C is compiled here: gnu17, optimised by default, sanitizers by name.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_C_FLAGS_DEBUG "-O0 -g")
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Carried by every target of ours.
+add_library(millrace_flags INTERFACE)
+target_compile_options(millrace_flags INTERFACE
+    -Wall -Wextra -Wconversion -Wno-sign-conversion
+    -ffunction-sections -fdata-sections
+    -fno-math-errno -fno-trapping-math
+    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=  # no path of the builder's machine in the library
+    $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
+target_link_options(millrace_flags INTERFACE -Wl,--as-needed -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
+
+if(MILLRACE_SANITIZE)
+    target_compile_options(millrace_flags INTERFACE
+        -fsanitize=${MILLRACE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+if(MILLRACE_FUZZ)
+    target_compile_options(millrace_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,42 @@
+# The command, the examples, the benches and the fuzz targets: made where their sources are there.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+# cli/ and examples/ are users of the library: they see include/ only.
+file(GLOB CLI_SOURCES CONFIGURE_DEPENDS cli/*.c)
+if(CLI_SOURCES)
+    add_executable(millrace_command ${CLI_SOURCES})
+    set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../lib")
+    target_link_libraries(millrace_command PRIVATE millrace millrace_flags m)
+endif()
+
+file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/*.c)
+foreach(source IN LISTS EXAMPLES)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    set_target_properties(example_${name} PROPERTIES
+        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+    target_link_libraries(example_${name} PRIVATE millrace millrace_flags m)
+endforeach()
+
+# bench/*.c are one program, which opens the library that it measures by name; `ninja benches` makes it.
+add_custom_target(benches)
+file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/*.c)
+if(BENCH_SOURCES)
+    add_executable(bench EXCLUDE_FROM_ALL ${BENCH_SOURCES})
+    set_target_properties(bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench PRIVATE millrace_flags m Threads::Threads ${CMAKE_DL_LIBS})
+    add_dependencies(benches bench millrace tensorflow)
+endif()
+
+# tests/fuzz/x.c has one LLVMFuzzerTestOneInput; its first inputs lie in tests/fuzz/x/.
+if(MILLRACE_FUZZ)
+    file(GLOB FUZZERS CONFIGURE_DEPENDS tests/fuzz/*.c)
+    foreach(source IN LISTS FUZZERS)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(fuzz_${name} ${source})
+        set_target_properties(fuzz_${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+        target_link_libraries(fuzz_${name} PRIVATE millrace_open)
+        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+endif()

@@ -1,0 +1,63 @@
+# One ctest per unit test (src/**/x_test.c), end-to-end test (tests/*_test.c, tests/*_test.py) and folder of ops.
+#
+# The label `threads` marks what the thread sanitizer should see: it is set where a test includes a header of thread/ or
+# lies in a folder that runs things.
+enable_testing()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+
+function(millrace_test source)
+    get_filename_component(name ${source} NAME_WE)
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    if(TARGET ${name})
+        set(name ${folder}_${name})
+    endif()
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(${name} PRIVATE millrace_open PkgConfig::CHECK)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${folder})
+    file(STRINGS ${source} threaded REGEX "#include \"thread/|<pthread.h>")
+    if(threaded OR folder MATCHES "^(thread|resource|device|run|session|eager|cluster|rpc|job|serve|api)$")
+        set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+    endif()
+endfunction()
+
+file(GLOB_RECURSE UNIT_TESTS CONFIGURE_DEPENDS src/*_test.c)
+file(GLOB END_TESTS CONFIGURE_DEPENDS tests/*_test.c)
+foreach(source IN LISTS UNIT_TESTS END_TESTS)
+    millrace_test(${source})
+endforeach()
+
+# The lines beside the ops: one program reads them, a folder at a time.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/op_suite.c)
+    add_executable(op_suite tests/op_suite.c)
+    set_target_properties(op_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(op_suite PRIVATE millrace_open PkgConfig::CHECK)
+    file(GLOB OP_FOLDERS CONFIGURE_DEPENDS LIST_DIRECTORIES true src/ops/*)
+    foreach(folder IN LISTS OP_FOLDERS)
+        file(GLOB OP_LINES CONFIGURE_DEPENDS ${folder}/*.test)
+        if(OP_LINES)
+            get_filename_component(name ${folder} NAME)
+            add_test(NAME ops_${name} COMMAND op_suite ${OP_LINES} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+            set_tests_properties(ops_${name} PROPERTIES TIMEOUT 600 LABELS "ops;threads")
+        endif()
+    endforeach()
+endif()
+
+# The sanitizers are in the programs, not in Python: what Python loads runs in the plain builds only.
+if(NOT MILLRACE_SANITIZE)
+    if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)
+        set(Python3_EXECUTABLE /usr/bin/python3)  # the one that `./run deps` gives its packages to
+    endif()
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    file(GLOB PYTHON_TESTS CONFIGURE_DEPENDS tests/*_test.py)
+    foreach(source IN LISTS PYTHON_TESTS)
+        get_filename_component(name ${source} NAME_WE)
+        add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -m pytest -q -p no:cacheprovider ${source}
+            WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS end
+            ENVIRONMENT "MILLRACE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_SOURCE_DIR}/python")
+    endforeach()
+endif()
