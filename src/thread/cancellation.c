@@ -1,0 +1,137 @@
+// Cancellation — see cancellation.h.
+#include "thread/cancellation.h"
+
+#include <limits.h>
+
+static void parent_cancelled(void *arg) {
+    Cancellation *child = arg;
+    cancellation_cancel(child, cancellation_check(child->parent));
+}
+
+void cancellation_init(Cancellation *cancellation, Cancellation *parent) {
+    *cancellation = (Cancellation){.lock = MUTEX_INIT, .ended = CONDITION_INIT, .parent = parent};
+    if (parent && !cancellation_watch(parent, &cancellation->in_parent, parent_cancelled, cancellation))
+        parent_cancelled(cancellation);
+}
+
+void cancellation_clear(Cancellation *cancellation) {
+    if (cancellation->parent)
+        cancellation_unwatch(cancellation->parent, &cancellation->in_parent);
+    mutex_lock(&cancellation->lock);
+    while (cancellation->cancels)
+        condition_wait(&cancellation->ended, &cancellation->lock);
+    Status *reason = cancellation->reason;
+    cancellation->reason = NULL;
+    mutex_unlock(&cancellation->lock);
+    status_free(reason);
+    condition_clear(&cancellation->ended);
+    mutex_clear(&cancellation->lock);
+}
+
+static void watch_unlink(CancelWatch *watch) {
+    *watch->link = watch->next;
+    if (watch->next)
+        watch->next->link = watch->link;
+    watch->link = NULL;
+}
+
+// Runs one callback after the other, the latest registered first. A callback may free its own watch.
+static void run_watches(Cancellation *cancellation) REQUIRES(cancellation->lock) {
+    cancellation->runner = pthread_self();
+    while (cancellation->watches) {
+        CancelWatch *watch = cancellation->watches;
+        watch_unlink(watch);
+        void (*fn)(void *) = watch->fn;
+        void *arg = watch->arg;
+        cancellation->running = watch;
+        mutex_unlock(&cancellation->lock);
+        fn(arg);
+        mutex_lock(&cancellation->lock);
+        cancellation->running = NULL;
+        condition_notify_all(&cancellation->ended);
+    }
+}
+
+bool cancellation_cancel(Cancellation *cancellation, Status *reason) {
+    if (!reason)
+        reason = status_new(CANCELLED, __FILE__, __LINE__, "cancelled");
+    mutex_lock(&cancellation->lock);
+    bool first = !cancellation->reason;
+    if (first) {
+        cancellation->reason = reason;
+        cancellation->cancels++;
+        atomic_store_explicit(&cancellation->set, true, memory_order_release);
+        run_watches(cancellation);
+        cancellation->cancels--;
+        condition_notify_all(&cancellation->ended);
+    }
+    mutex_unlock(&cancellation->lock);
+    if (!first)
+        status_free(reason);
+    return first;
+}
+
+Status *cancellation_check(Cancellation *cancellation) {
+    if (!cancellation || !cancellation_is_set(cancellation))
+        return OK;
+    mutex_lock(&cancellation->lock);
+    Status *copy = status_copy(cancellation->reason);
+    mutex_unlock(&cancellation->lock);
+    return copy;
+}
+
+bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch, void (*fn)(void *), void *arg) {
+    *watch = (CancelWatch){.fn = fn, .arg = arg};
+    mutex_lock(&cancellation->lock);
+    bool open = !cancellation->reason;
+    if (open) {
+        watch->next = cancellation->watches;
+        watch->link = &cancellation->watches;
+        if (watch->next)
+            watch->next->link = &watch->next;
+        cancellation->watches = watch;
+    }
+    mutex_unlock(&cancellation->lock);
+    return open;
+}
+
+bool cancellation_unwatch(Cancellation *cancellation, CancelWatch *watch) {
+    mutex_lock(&cancellation->lock);
+    bool linked = watch->link != NULL;
+    if (linked)
+        watch_unlink(watch);
+    while (cancellation->running == watch && !pthread_equal(cancellation->runner, pthread_self()))
+        condition_wait(&cancellation->ended, &cancellation->lock);
+    mutex_unlock(&cancellation->lock);
+    return linked;
+}
+
+// Changes the word without making the event happen, so that its waiters look around.
+static void poke(void *arg) {
+    Notification *event = arg;
+    atomic_fetch_add_explicit(&event->word, 2, memory_order_acq_rel);
+    futex_wake(&event->word, INT_MAX);
+}
+
+static Status *wait_watched(Cancellation *cancellation, Notification *event, int64_t deadline) {
+    for (;;) {
+        uint32_t word = atomic_load_explicit(&event->word, memory_order_acquire);
+        if (word & 1)
+            return OK;
+        TRY(cancellation_check(cancellation));
+        if (!futex_wait(&event->word, word, deadline) && !notification_has_happened(event))
+            FAIL(DEADLINE_EXCEEDED, "the deadline has passed");
+    }
+}
+
+Status *cancellation_wait(Cancellation *cancellation, Notification *event, int64_t deadline) {
+    CancelWatch watch;
+    if (notification_has_happened(event))
+        return OK;
+    if (cancellation && !cancellation_watch(cancellation, &watch, poke, event))
+        return cancellation_check(cancellation);
+    Status *status = wait_watched(cancellation, event, deadline);
+    if (cancellation)
+        cancellation_unwatch(cancellation, &watch);
+    return status;
+}

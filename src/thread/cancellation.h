@@ -1,0 +1,51 @@
+// Cancellation — the wish that a step ends: one object per step, a flag that is cheap to read, and callbacks for waits.
+//
+// A kernel that loops reads cancellation_is_set now and then. Whoever waits registers a CancelWatch, whose callback ends
+// the wait. A child is cancelled with its parent. Deadlines need no timer thread: every wait takes its own.
+#pragma once
+#include "thread/mutex.h"
+#include "thread/notification.h"
+
+// Lies in whatever waits; linked into the cancellation while registered. Touch the fields through the functions only.
+typedef struct CancelWatch {
+    void (*fn)(void *arg);
+    void *arg;
+    struct CancelWatch *next, **link;  // link: the pointer to this; NULL when not registered. Guarded by the lock
+} CancelWatch;
+
+typedef struct Cancellation {
+    _Atomic bool set;
+    Mutex lock;
+    Condition ended;          // a callback that somebody waits for has ended
+    Status *reason;           // NULL until set, then unchanged. Guarded by lock
+    CancelWatch *watches;     // guarded by lock
+    CancelWatch *running;     // whose callback runs now; compared, never followed. Guarded by lock
+    pthread_t runner;         // the thread that runs it. Guarded by lock
+    int cancels;              // calls of cancellation_cancel inside. Guarded by lock
+    struct Cancellation *parent;
+    CancelWatch in_parent;
+} Cancellation;
+
+// `parent` may be NULL and outlives this one; where it is already set, so is this one.
+void cancellation_init(Cancellation *cancellation, Cancellation *parent);
+// Leaves the parent and waits for a cancellation_cancel that is still inside. No watch is registered any more.
+void cancellation_clear(Cancellation *cancellation);
+
+// Sets the flag and runs every registered callback once, on this thread, with no lock held. Takes `reason` (NULL stands
+// for a plain CANCELLED). Only the first call counts: false, and the reason freed, for later ones.
+bool cancellation_cancel(Cancellation *cancellation, Status *reason);
+
+static inline bool cancellation_is_set(const Cancellation *cancellation) {
+    return atomic_load_explicit(&cancellation->set, memory_order_relaxed);
+}
+// A copy of the reason once set, OK before. NULL is never cancelled.
+FALLIBLE Status *cancellation_check(Cancellation *cancellation);
+
+// Registers `fn(arg)` to be run when the cancellation is set. False, and nothing registered, when it already is.
+FALLIBLE bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch, void (*fn)(void *), void *arg);
+// True: taken out, the callback has not run and won't. False: it has run; when it is running on another thread, waits
+// for its end. So hold no lock that the callback takes. May be called from inside any callback, its own included.
+bool cancellation_unwatch(Cancellation *cancellation, CancelWatch *watch);
+
+// Waits for the event: OK, the reason of the cancellation (which may be NULL: none), or DEADLINE_EXCEEDED.
+FALLIBLE Status *cancellation_wait(Cancellation *cancellation, Notification *event, int64_t deadline);
