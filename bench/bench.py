@@ -1,0 +1,36 @@
+# bench.py — runs the bench program with the TensorFlow of this Python, then the demo's network in PyTorch.
+import importlib.util
+import os
+import subprocess
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+build = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(here), "build"))
+
+
+def tensorflow_library():
+    found = importlib.util.find_spec("tensorflow")
+    return os.path.join(list(found.submodule_search_locations)[0], "libtensorflow_cc.so.2") if found else None
+
+
+def main():
+    program = os.path.join(build, "bench", "bench")
+    if not os.path.exists(program):
+        sys.exit("bench: %s is not built: ninja benches" % program)
+    library = tensorflow_library()
+    if library:
+        os.environ.setdefault("TENSORFLOW_LIBRARY", library)
+    arguments = sys.argv[1:]
+    code = subprocess.call([program] + arguments)
+    names = [a for a in arguments if not a.startswith("--") and not a.isdigit() and "/" not in a]
+    if not names or any("demo".startswith(name) for name in names):
+        threads = ["1", "2"]
+        if "--threads" in arguments:
+            threads = [arguments[arguments.index("--threads") + 1]]
+        for count in threads:
+            subprocess.call([sys.executable, os.path.join(here, "demo", "pytorch_demo.py"), "--threads", count])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
