@@ -49,7 +49,7 @@ Str str_format(Arena *arena, const char *format, ...) {
     return (Str){p, p ? (size_t)n : 0};
 }
 
-static bool text_reserve(Text *text, size_t more) {
+bool text_reserve(Text *text, size_t more) {
     size_t need;
     if (text->failed || __builtin_add_overflow(text->n + 1, more, &need))
         return false;
