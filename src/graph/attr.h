@@ -22,7 +22,7 @@ typedef enum {
 typedef struct AttrValue AttrValue;
 typedef struct AttrEntry AttrEntry;
 
-// The name of a function and the values of its attributes.
+// The name of a function and the values of its attributes, in the order of their names.
 typedef struct {
     Str name;
     AttrEntry *attrs;
@@ -63,7 +63,17 @@ bool attr_equal(const AttrValue *a, const AttrValue *b);             // tensors 
 // Copies text and arrays into the arena; tensors are retained and pushed on `tensors`. RESOURCE_EXHAUSTED.
 typedef VEC(Tensor) TensorList;
 FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
-void attr_print(Text *text, const AttrValue *value);                 // for messages and `millrace inspect`
+void tensor_list_cut(TensorList *tensors, size_t n);                 // releases all but the first n
+static inline void tensor_list_auto(TensorList *tensors) {
+    tensor_list_cut(tensors, 0);
+    vec_clear(tensors);
+}
+
+// In the notation of signatures: for messages and `millrace inspect`, long strings, lists and tensors cut short.
+void attr_print(Text *text, const AttrValue *value);
+void attr_print_whole(Text *text, const AttrValue *value);
+// Reads what attr_print_whole wrote of a value of that kind; a func is its name alone. Strs view `text` where they can.
+FALLIBLE Status *attr_parse(Str text, AttrKind kind, bool is_list, Arena *arena, TensorList *tensors, AttrValue *out);
 
 #define ATTR_OF_INT(value) ((AttrValue){.kind = ATTR_INT, .i = (value)})
 #define ATTR_OF_FLOAT(value) ((AttrValue){.kind = ATTR_FLOAT, .f = (value)})

@@ -11,12 +11,19 @@
 //     Switch(data: T, pred: bool) -> output_false: T, output_true: T; T: type
 //     NoOp()
 //
-// * An argument is `name: what`; `what` is a type (`float`), a type attribute (`T`), `N * T` (a list of N), an attribute
-//   that is a list of types (`T: list(type)`), each with `ref ` before it for a reference.
+// * An argument is `name: what`; `what` is a type (`float`), a type attribute (`T`), `N * T` or `N * float` (a list of N),
+//   an attribute that is a list of types (`T: list(type)`), each with `ref ` before it for a reference. A word that names
+//   a type is that type; an attribute of such a name is written in quotes: `x: "float"`.
 // * An attribute is `name: kind [>= minimum] [= default]`; kinds: string int float bool type shape tensor func,
 //   list(kind), `{a, b}` = one of these types, `{"A", "B"}` = one of these strings, list({...}) for lists of them.
+//   A minimum is that of an int or of the length of a list.
+// * Defaults: `"text"` with the escapes \n \t \" \\ \x00; `-3`; `0.1`, `1e-05`, `inf`, `nan`; `true`; `int32`; shapes
+//   `[2, ?]`, `[]` and `?` (nothing known); tensors with all their elements, `uint8[2, 2] {255, 0, 0, 255}`, complex
+//   ones as `1 -2`; a func is a name (attributes of a default function can't be written); lists `[1, 2]` of all these.
 // * Bare words at the end are flags: stateful, commutative, aggregate, allows_uninitialized, distributed;
 //   `deprecated(8, "text")`; `control_output name`.
+// * A name that is no word of letters, digits and _ is written in quotes. The op's own may also hold `>`.
+// * Inputs, outputs and attributes share one space of names: no two are equal.
 #pragma once
 #include "graph/attr.h"
 
@@ -35,7 +42,7 @@ typedef struct {
     bool is_list;
     bool has_minimum;      // of an int, or of the length of a list
     int64_t minimum;
-    AttrValue allowed;     // kind ATTR_NONE, or a list of types or strings
+    AttrValue allowed;     // no list: anything; else a list of types or strings
     AttrValue fallback;    // kind ATTR_NONE and not a list: must be given or inferred
     bool has_default;
 } AttrSpec;
@@ -56,4 +63,6 @@ typedef struct Signature {
 // pushed on `tensors`. INVALID_ARGUMENT with the column.
 FALLIBLE Status *signature_parse(Str text, Arena *arena, TensorList *tensors, Signature *out);
 void signature_print(Text *text, const Signature *signature);  // the same notation: parse(print(x)) == x
+// Whether a value may be given to that attribute: its kind, minimum and allowed values. INVALID_ARGUMENT.
+FALLIBLE Status *signature_check_value(const AttrSpec *spec, const AttrValue *value);
 int signature_attr(const Signature *signature, Str name);      // index, or -1
