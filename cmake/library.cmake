@@ -7,6 +7,10 @@ file(GLOB LEVEL_SOURCES CONFIGURE_DEPENDS src/loops/level/*.c)
 list(FILTER SOURCES EXCLUDE REGEX "_test\\.c$|/src/loops/level/")
 list(FILTER LEVEL_SOURCES EXCLUDE REGEX "_test\\.c$")
 
+# The assembler reads the list of known signatures into the object: no compiler tells of it.
+set_source_files_properties(src/graph/known_ops.c PROPERTIES
+    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig)
+
 add_library(millrace_objects OBJECT ${SOURCES})
 target_include_directories(millrace_objects PRIVATE src include)
 target_link_libraries(millrace_objects PRIVATE millrace_flags)
