@@ -3,22 +3,29 @@
 
 #include <stdio.h>
 
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static void skip_spaces(Scan *scan) {
+    while (scan->at < scan->end && is_space(*scan->at))
+        scan->at++;
+}
+
 Status *scan_error(const Scan *scan, const char *file, int line, const char *format, ...) {
     char what[200], found[24] = "the end";
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    size_t left = (size_t)(scan->end - scan->at);
+    const char *at = scan->at;
+    while (at < scan->end && is_space(*at))
+        at++;
+    size_t left = (size_t)(scan->end - at);
     if (left)
-        snprintf(found, sizeof found, "'%.*s'", (int)(left < 16 ? left : 16), scan->at);
-    return status_new(INVALID_ARGUMENT, file, line, "column %zu: %s, found %s", (size_t)(scan->at - scan->start) + 1,
-                      what, found);
-}
-
-static void skip_spaces(Scan *scan) {
-    while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\t' || *scan->at == '\r'))
-        scan->at++;
+        snprintf(found, sizeof found, "'%.*s'", (int)(left < 16 ? left : 16), at);
+    return status_new(INVALID_ARGUMENT, file, line, "column %zu: %s, found %s", (size_t)(at - scan->start) + 1, what,
+                      found);
 }
 
 char scan_peek(Scan *scan) {

@@ -133,11 +133,11 @@ static Status *parse_attr(Parser *p, Str name) {
         TRY(scan_int(scan, &attr.minimum));
     }
     if (scan_char(scan, '=')) {
-        Scan before = *scan;
+        scan_peek(scan);
+        size_t column = (size_t)(scan->at - scan->start) + 1;
         attr.has_default = true;
         TRY(scan_value(scan, attr.kind, attr.is_list, &attr.fallback));
-        TRY(status_prefix(signature_check_value(&attr, &attr.fallback), "column %zu",
-                          (size_t)(before.at - before.start) + 1));
+        TRY(status_prefix(signature_check_value(&attr, &attr.fallback), "column %zu", column));
     }
     PUSH(&p->attrs, attr);
     return OK;
