@@ -1,7 +1,8 @@
 // Child — one library under one setting: opens benches and measures rounds as the parent asks.
 //
-// Requests are lines on stdin: "open NAME", "first NAME" (open without warming up), "round", "close". Replies are lines on stdout: "value V" (what the first step
-// computed) or "error TEXT" for open, "seconds S" per step or "error TEXT" for round.
+// Requests are lines on stdin: "open NAME", "first NAME" (open without warming up), "round", "close". Replies are lines on
+// stdout: "value V" (what the first step computed) or "error TEXT" for open, "seconds S" per step or "error TEXT" for
+// round.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

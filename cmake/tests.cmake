@@ -52,12 +52,13 @@ if(NOT MILLRACE_SANITIZE)
         set(Python3_EXECUTABLE /usr/bin/python3)  # the one that `./run deps` gives its packages to
     endif()
     find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    set(PYTHON_ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR} PYTHONPATH=${CMAKE_SOURCE_DIR}/python
+        PYTHONDONTWRITEBYTECODE=1)
     file(GLOB PYTHON_TESTS CONFIGURE_DEPENDS tests/*_test.py)
     foreach(source IN LISTS PYTHON_TESTS)
         get_filename_component(name ${source} NAME_WE)
         add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -m pytest -q -p no:cacheprovider ${source}
             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS end
-            ENVIRONMENT "MILLRACE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_SOURCE_DIR}/python")
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS end ENVIRONMENT "${PYTHON_ENVIRONMENT}")
     endforeach()
 endif()

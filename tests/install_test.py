@@ -50,7 +50,8 @@ def test_a_program_finds_the_library_by_cmake(prefix, tmp_path):
 
 def test_the_headers_are_valid_cpp(prefix, tmp_path):
     program = tmp_path / "program"
-    run("c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", HERE / "program.cc", "-o", program, *flags(prefix, "tensorflow"))
+    run("c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", HERE / "program.cc", "-o", program,
+        *flags(prefix, "tensorflow"))
     assert run(program, LD_LIBRARY_PATH=str(library_folder(prefix))) == VERSION
 
 

@@ -1,4 +1,4 @@
-// Message — the parts that decoding, encoding and text share.
+// Message, enum, map — the parts that decoding, encoding and text share.
 #include "proto/message.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What the parts of the codec know of each other.
+// Message, inside — what the parts of the codec know of each other.
 #pragma once
 #include "proto/message.h"
 
