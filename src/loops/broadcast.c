@@ -1,0 +1,164 @@
+// Broadcast — see broadcast.h.
+#include "loops/broadcast.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+enum {
+    PIECE = 16384,   // elements of a long run per unit
+    SHORT_RUN = 48,  // below this the call per run costs more than copying the inputs into tiles
+    TILE = 1024,
+};
+
+static void strides_against(const Shape *shape, const Shape *out, int64_t *step) {
+    int64_t stride = 1;
+    for (int i = out->rank - 1, j = shape->rank - 1; i >= 0; i--, j--) {
+        int64_t extent = j >= 0 ? shape->dims[j] : 1;
+        step[i] = extent == 1 ? 0 : stride;
+        stride *= extent;
+    }
+}
+
+void broadcast_prepare(const Shape *a, const Shape *b, const Shape *out, BroadcastPlan *plan) {
+    int64_t step_a[MAX_RANK] = {0}, step_b[MAX_RANK] = {0};
+    *plan = (BroadcastPlan){0};
+    strides_against(a, out, step_a);
+    strides_against(b, out, step_b);
+    // From the innermost outwards: a dimension joins its inner neighbour where both inputs go on in the same way.
+    int64_t dims[MAX_RANK + 1], walk_a[MAX_RANK + 1], walk_b[MAX_RANK + 1];
+    int n = 0;
+    for (int i = out->rank - 1; i >= 0; i--) {
+        int64_t extent = out->dims[i];
+        if (extent == 1)
+            continue;
+        if (n > 0 && step_a[i] == walk_a[n - 1] * dims[n - 1] && step_b[i] == walk_b[n - 1] * dims[n - 1]) {
+            dims[n - 1] *= extent;
+            continue;
+        }
+        dims[n] = extent, walk_a[n] = step_a[i], walk_b[n] = step_b[i];
+        n++;
+    }
+    plan->inner = n ? dims[0] : 1;
+    plan->sa = n ? walk_a[0] : 1;
+    plan->sb = n ? walk_b[0] : 1;
+    plan->rows = 1;
+    plan->rank = n > 0 ? n - 1 : 0;
+    for (int i = 0; i < plan->rank; i++) {
+        int from = n - 1 - i;
+        plan->dims[i] = dims[from], plan->step_a[i] = walk_a[from], plan->step_b[i] = walk_b[from];
+        plan->rows *= dims[from];
+    }
+    int64_t elements = plan->rows * plan->inner;
+    plan->short_runs = plan->rank > 0 && plan->inner < SHORT_RUN;
+    plan->cuts = max_i64(1, div_up(plan->inner, PIECE));
+    plan->piece = max_i64(1, div_up(plan->inner, plan->cuts));
+    plan->group = 1;
+    if (plan->cuts == 1 && plan->inner > 0)
+        plan->group = max_i64(1, PIECE / plan->inner);
+    plan->units = elements ? div_up(plan->rows, plan->group) * plan->cuts : 0;
+}
+
+// Where a row begins in each input, kept as an odometer.
+typedef struct {
+    int64_t index[MAX_RANK], a, b;
+} Position;
+
+static Position position_of(const BroadcastPlan *plan, int64_t row) {
+    Position at = {0};
+    for (int i = plan->rank - 1; i >= 0; i--) {
+        at.index[i] = row % plan->dims[i];  // units are only run where no extent is 0
+        row /= plan->dims[i];
+        at.a += at.index[i] * plan->step_a[i];
+        at.b += at.index[i] * plan->step_b[i];
+    }
+    return at;
+}
+
+static void position_advance(const BroadcastPlan *plan, Position *at) {
+    for (int i = plan->rank - 1; i >= 0; i--) {
+        at->a += plan->step_a[i];
+        at->b += plan->step_b[i];
+        if (++at->index[i] < plan->dims[i])
+            return;
+        at->a -= plan->step_a[i] * plan->dims[i];
+        at->b -= plan->step_b[i] * plan->dims[i];
+        at->index[i] = 0;
+    }
+}
+
+#define COPY_RUNS(name, T)                                                                            \
+    static inline void name(const char *from, char *to, int64_t n, int64_t stride) {                  \
+        const T *p = (const T *)from;                                                                 \
+        T *o = (T *)to;                                                                               \
+        for (int64_t i = 0; i < n; i++)                                                               \
+            o[i] = p[i * stride];                                                                     \
+    }
+typedef struct { uint64_t low, high; } Pair;
+COPY_RUNS(copy_1, uint8_t)
+COPY_RUNS(copy_2, uint16_t)
+COPY_RUNS(copy_4, uint32_t)
+COPY_RUNS(copy_8, uint64_t)
+COPY_RUNS(copy_16, Pair)
+
+static inline void copy_run(const char *from, char *to, int64_t n, int64_t stride, size_t size) {
+    switch (size) {
+    case 1: copy_1(from, to, n, stride); break;
+    case 2: copy_2(from, to, n, stride); break;
+    case 4: copy_4(from, to, n, stride); break;
+    case 8: copy_8(from, to, n, stride); break;
+    default: copy_16(from, to, n, stride); break;
+    }
+}
+
+// Short runs: whole rows of both inputs are laid side by side in tiles, and the loop runs once per tile.
+static int64_t run_short(const BroadcastPlan *plan, const ElementwiseLoop *loop, const char *a, const char *b,
+                         char *out, int64_t first_row, int64_t last_row) {
+    _Alignas(64) char tile_a[TILE * 16], tile_b[TILE * 16];
+    size_t size = loop->in_size;
+    int64_t per_tile = TILE / plan->inner, faults = 0;
+    Position at = position_of(plan, first_row);
+    for (int64_t row = first_row; row < last_row; row += per_tile) {
+        int64_t count = min_i64(per_tile, last_row - row);
+        for (int64_t i = 0; i < count; i++) {
+            size_t place = (size_t)(i * plan->inner) * size;
+            copy_run(a + at.a * (int64_t)size, tile_a + place, plan->inner, plan->sa, size);
+            if (loop->arity == 2)
+                copy_run(b + at.b * (int64_t)size, tile_b + place, plan->inner, plan->sb, size);
+            position_advance(plan, &at);
+        }
+        faults += elementwise_run(loop, tile_a, tile_b, out + row * plan->inner * loop->out_size,
+                                  count * plan->inner, 1, 1);
+    }
+    return faults;
+}
+
+int64_t broadcast_run(const BroadcastPlan *plan, const ElementwiseLoop *loop, const void *a, const void *b, void *out,
+                      int64_t first, int64_t last) {
+    const char *pa = a, *pb = b;
+    char *po = out;
+    int64_t in = loop->in_size, to = loop->out_size, faults = 0;
+    if (first >= last)
+        return 0;
+    if (plan->cuts == 1) {
+        int64_t row = first * plan->group, end = min_i64(plan->rows, last * plan->group);
+        if (plan->short_runs)
+            return run_short(plan, loop, pa, pb, po, row, end);
+        Position at = position_of(plan, row);
+        for (; row < end; row++) {
+            faults += elementwise_run(loop, pa + at.a * in, pb ? pb + at.b * in : NULL, po + row * plan->inner * to,
+                                      plan->inner, plan->sa, plan->sb);
+            position_advance(plan, &at);
+        }
+        return faults;
+    }
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t row = unit / plan->cuts, begin = unit % plan->cuts * plan->piece;
+        int64_t n = min_i64(plan->piece, plan->inner - begin);
+        Position at = position_of(plan, row);
+        faults += elementwise_run(loop, pa + (at.a + begin * plan->sa) * in,
+                                  pb ? pb + (at.b + begin * plan->sb) * in : NULL,
+                                  po + (row * plan->inner + begin) * to, n, plan->sa, plan->sb);
+    }
+    return faults;
+}

@@ -1,0 +1,170 @@
+// Elementwise — finding the loop of an op for a type, and running it on types that are computed on as another.
+#include "loops/elementwise.h"
+
+#include "base/checked.h"
+#include "loops/level/table.h"
+
+typedef struct {
+    const char *name;
+    uint8_t arity;
+    bool to_bool, to_real;
+} Row;
+
+static const Row op_rows[ELEMENTWISE_OPS] = {
+#define UNARY(name, kinds, expression) {#name, 1, false, false},
+#define UNARY_TO_BOOL(name, kinds, expression) {#name, 1, true, false},
+#define UNARY_TO_REAL(name, kinds, expression) {#name, 1, false, true},
+#define UNARY_GUARDED(name, kinds, expression, guard, careful) {#name, 1, false, false},
+#define UNARY_ALSO(name, kinds, expression)
+#define BINARY(name, kinds, expression) {#name, 2, false, false},
+#define BINARY_ALSO(name, kinds, expression)
+#define COMPARE(name, kinds, expression) {#name, 2, true, false},
+#define COMPARE_ALSO(name, kinds, expression)
+#include "loops/unary.def"
+#include "loops/binary.def"
+#include "loops/compare.def"
+#include "loops/elementwise_undef.h"
+};
+
+// Other names of the same loops.
+static const struct {
+    const char *name;
+    ElementwiseOp op;
+} twins[] = {
+    {"AddV2", ELEMENTWISE_Add},           {"RealDiv", ELEMENTWISE_Div},
+    {"Inv", ELEMENTWISE_Reciprocal},      {"InvGrad", ELEMENTWISE_ReciprocalGrad},
+    {"Mod", ELEMENTWISE_TruncateMod},     {"Rint", ELEMENTWISE_Round},
+};
+
+ElementwiseOp elementwise_named(Str name) {
+    for (int i = 0; i < ELEMENTWISE_OPS; i++)
+        if (str_is(name, op_rows[i].name))
+            return (ElementwiseOp)i;
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        if (str_is(name, twins[i].name))
+            return twins[i].op;
+    return ELEMENTWISE_OPS;
+}
+
+const char *elementwise_name(ElementwiseOp op) {
+    return op < ELEMENTWISE_OPS ? op_rows[op].name : "";
+}
+
+int elementwise_arity(ElementwiseOp op) {
+    return op < ELEMENTWISE_OPS ? op_rows[op].arity : 0;
+}
+
+// ---- small integers, to and from the 32-bit type of the same sign ----
+
+#define WIDEN(name, From, To)                                       \
+    static void name(const void *from, void *to, int64_t n) {       \
+        const From *p = from;                                       \
+        To *o = to;                                                 \
+        for (int64_t i = 0; i < n; i++)                             \
+            o[i] = (To)p[i];                                        \
+    }
+WIDEN(int8_to_int32, int8_t, int32_t)
+WIDEN(int16_to_int32, int16_t, int32_t)
+WIDEN(uint8_to_uint32, uint8_t, uint32_t)
+WIDEN(uint16_to_uint32, uint16_t, uint32_t)
+WIDEN(low_8_bits, uint32_t, uint8_t)
+WIDEN(low_16_bits, uint32_t, uint16_t)
+
+// The compute type of an element type and the conversions; false for a type that has no arithmetic.
+static bool path_of(DType dtype, const LoopTable *table, ComputeType *type, ElementwiseLoop *loop) {
+    loop->compute = dtype;
+    loop->load = loop->store = NULL;
+    switch (dtype) {
+    case DT_float: *type = TYPE_F32; return true;
+    case DT_double: *type = TYPE_F64; return true;
+    case DT_int32: *type = TYPE_I32; return true;
+    case DT_int64: *type = TYPE_I64; return true;
+    case DT_uint32: *type = TYPE_U32; return true;
+    case DT_uint64: *type = TYPE_U64; return true;
+    case DT_complex64: *type = TYPE_C64; return true;
+    case DT_complex128: *type = TYPE_C128; return true;
+    case DT_bool: *type = TYPE_BOOL; return true;
+    case DT_half: loop->load = table->half_to_float, loop->store = table->float_to_half; break;
+    case DT_bfloat16: loop->load = table->bfloat16_to_float, loop->store = table->float_to_bfloat16; break;
+    case DT_int8: case DT_qint8: loop->load = int8_to_int32, loop->store = low_8_bits; break;
+    case DT_int16: case DT_qint16: loop->load = int16_to_int32, loop->store = low_16_bits; break;
+    case DT_uint8: case DT_quint8: loop->load = uint8_to_uint32, loop->store = low_8_bits; break;
+    case DT_uint16: case DT_quint16: loop->load = uint16_to_uint32, loop->store = low_16_bits; break;
+    case DT_qint32: *type = TYPE_I32; return true;
+    default: return false;
+    }
+    bool is_float = dtype == DT_half || dtype == DT_bfloat16;
+    bool is_signed = dtype == DT_int8 || dtype == DT_int16 || dtype == DT_qint8 || dtype == DT_qint16;
+    *type = is_float ? TYPE_F32 : is_signed ? TYPE_I32 : TYPE_U32;
+    loop->compute = is_float ? DT_float : is_signed ? DT_int32 : DT_uint32;
+    return true;
+}
+
+bool elementwise_find(ElementwiseOp op, DType dtype, ElementwiseLoop *out) {
+    ElementwiseLoop loop = {0};
+    ComputeType type;
+    const LoopTable *table = loops_table();
+    if (op >= ELEMENTWISE_OPS || !path_of(dtype, table, &type, &loop))
+        return false;
+    loop.fn = table->elementwise[type][op];
+    if (!loop.fn)
+        return false;
+    const Row *row = &op_rows[op];
+    loop.in = loop.out = dtype;
+    if (row->to_bool)
+        loop.out = DT_bool, loop.store = NULL;
+    if (row->to_real)
+        loop.out = dtype == DT_complex64 ? DT_float : DT_double;
+    loop.in_size = (uint8_t)dtype_size(loop.in);
+    loop.out_size = (uint8_t)dtype_size(loop.out);
+    loop.compute_size = (uint8_t)dtype_size(loop.compute);
+    loop.arity = row->arity;
+    loop.param = op == ELEMENTWISE_LeftShift || op == ELEMENTWISE_RightShift ? 8.0 * loop.in_size : 0;
+    *out = loop;
+    return true;
+}
+
+SelectFn elementwise_select(size_t element_size) {
+    const LoopTable *table = loops_table();
+    switch (element_size) {
+    case 1: return table->select[0];
+    case 2: return table->select[1];
+    case 4: return table->select[2];
+    case 8: return table->select[3];
+    case 16: return table->select[4];
+    default: return NULL;
+    }
+}
+
+// The compute type has 4 bytes here: only half, bfloat16 and small integers are converted.
+enum { TILE = 1024 };
+
+static int64_t run_converted(const ElementwiseLoop *loop, const char *a, const char *b, char *out, int64_t n,
+                             int64_t sa, int64_t sb) {
+    _Alignas(64) uint32_t tile_a[TILE], tile_b[TILE], tile_out[TILE];
+    int64_t faults = 0;
+    bool binary = loop->arity == 2;
+    if (!sa)
+        loop->load(a, tile_a, 1);
+    if (binary && !sb)
+        loop->load(b, tile_b, 1);
+    for (int64_t first = 0; first < n; first += TILE) {
+        int64_t count = min_i64(n - first, TILE);
+        if (sa)
+            loop->load(a + first * loop->in_size, tile_a, count);
+        if (binary && sb)
+            loop->load(b + first * loop->in_size, tile_b, count);
+        char *to = out + first * loop->out_size;
+        faults += loop->fn(tile_a, tile_b, loop->store ? (void *)tile_out : to, count, sa, sb, loop->param);
+        if (loop->store)
+            loop->store(tile_out, to, count);
+    }
+    return faults;
+}
+
+int64_t elementwise_run(const ElementwiseLoop *loop, const void *a, const void *b, void *out, int64_t n, int64_t sa,
+                        int64_t sb) {
+    if (!loop->load)
+        return loop->fn(a, b, out, n, sa, sb, loop->param);
+    return run_converted(loop, a, b, out, n, sa, sb);
+}

@@ -1,0 +1,10 @@
+// Undoes the row macros of the elementwise .def files; included after each reading of them.
+#undef UNARY
+#undef UNARY_TO_BOOL
+#undef UNARY_TO_REAL
+#undef UNARY_GUARDED
+#undef UNARY_ALSO
+#undef BINARY
+#undef BINARY_ALSO
+#undef COMPARE
+#undef COMPARE_ALSO

@@ -1,0 +1,11 @@
+// Elementwise loops on double.
+#include "loops/level/table.h"
+#include "loops/level/math_double.h"
+#include "loops/level/math_float.h"
+
+#define KIND_F
+#define T double
+#define R double
+#define TYPE f64
+#define M(name) f64_##name
+#include "loops/level/elementwise_rows.h"

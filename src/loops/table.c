@@ -1,0 +1,57 @@
+// LoopTable — the choice of a CPU level, once.
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/level/table.h"
+
+static _Atomic(const LoopTable *) chosen;
+
+#if defined(__x86_64__)
+static bool cpu_has(int level) {
+    __builtin_cpu_init();
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+              __builtin_cpu_supports("bmi");
+    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+    return level == 1 || (level == 3 && v3) || (level == 4 && v4);
+}
+static const LoopTable *table_of(int level) {
+    return level == 4 ? &loops_v4 : level == 3 ? &loops_v3 : &loops_v1;
+}
+#else
+static bool cpu_has(int level) {
+    return level == 1;
+}
+static const LoopTable *table_of(int level) {
+    (void)level;
+    return &loops_v1;
+}
+#endif
+
+static const LoopTable *choose(void) {
+    const char *wanted = getenv("MILLRACE_CPU");
+    int most = 4;
+    if (wanted && wanted[0] == 'v' && (wanted[1] == '1' || wanted[1] == '3') && !wanted[2])
+        most = wanted[1] - '0';
+    while (!cpu_has(most))
+        most--;
+    return table_of(most);
+}
+
+const LoopTable *loops_table(void) {
+    const LoopTable *table = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (__builtin_expect(table != NULL, 1))
+        return table;
+    table = choose();
+    atomic_store_explicit(&chosen, table, memory_order_release);  // every thread chooses the same
+    return table;
+}
+
+bool loops_choose_level(int level) {
+    if (!cpu_has(level))
+        return false;
+    atomic_store_explicit(&chosen, table_of(level), memory_order_release);
+    return true;
+}
