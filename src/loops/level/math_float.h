@@ -278,7 +278,6 @@ INLINE double wide_cos(double x) {
     return double_of_bits(double_bits(y) ^ (((k + 1) & 2) << 62));
 }
 
-INLINE float f32_exp_wide(float x) { return (float)wide_exp((double)x); }
 INLINE float f32_expm1(float x) { return (float)wide_expm1((double)x); }
 INLINE float f32_log1p(float x) { return (float)wide_log1p((double)x); }
 INLINE float f32_softplus(float x) {
@@ -334,6 +333,7 @@ INLINE float f32_cosh(float x) {
 INLINE float f32_asinh(float x) {
     double d = (double)x, a = __builtin_fabs(d), z = d * d;
     double y = wide_log1p(a + z / (1 + __builtin_sqrt(z + 1)));
+    y = a == (double)INFINITY ? a : y;
     return (float)__builtin_copysign(y, d);
 }
 INLINE float f32_acosh(float x) {
@@ -352,6 +352,12 @@ INLINE float f32_elu(float x) {
 INLINE float f32_selu(float x) {
     float below = 1.7580993408473768f * f32_expm1(x);
     return x < 0 ? below : 1.0507009873554805f * x;
+}
+
+// The distance to the nearest integer, signed; 0 for every float beyond 2^23.
+INLINE double wide_fraction(double x) {
+    double rounded = (x + 6755399441055744.0) - 6755399441055744.0;
+    return __builtin_fabs(x) < 0x1p40 ? x - rounded : x - x;
 }
 
 // erfc x = t e^(-x^2 + P(2 t - 1)) with t = 1 / (1 + x / 2).
@@ -391,8 +397,8 @@ INLINE float f32_lgamma(float x) {
     double inverse = 1 / shifted, z = inverse * inverse;
     double series = inverse * (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188)))));
     double y = (shifted - 0.5) * wide_log(shifted) - shifted + 0.91893853320467274178 + series - wide_log(product);
-    double fraction = d - __builtin_floor(d);
-    double sine = wide_sin(3.14159265358979323846 * (fraction > 0.5 ? 1 - fraction : fraction));
+    double fraction = wide_fraction(d);
+    double sine = wide_sin(3.14159265358979323846 * __builtin_fabs(fraction));
     double reflected = 1.14472988584940017414 - wide_log(sine) - y;
     y = d < 0.5 ? reflected : y;
     y = d <= 0 && fraction == 0 ? (double)INFINITY : y;
@@ -406,7 +412,7 @@ INLINE float f32_digamma(float x) {
     double inverse = 1 / shifted, z = inverse * inverse;
     double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
     double y = wide_log(shifted) - 0.5 * inverse - series - near * sum;
-    double fraction = d - __builtin_floor(d);
+    double fraction = wide_fraction(d);
     double pi_fraction = 3.14159265358979323846 * fraction;
     double reflected = y - 3.14159265358979323846 * wide_cos(pi_fraction) / wide_sin(pi_fraction);
     y = d <= 0 ? reflected : y;
