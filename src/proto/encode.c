@@ -1,7 +1,7 @@
 // Encoding — the binary form of messages, written by their tables.
 //
-// The same code walks a message twice: the first walk measures and notes the length of every part that has its length
-// before it, the second writes into memory of exactly the measured size.
+// The same code walks a message twice. The first walk measures, and notes the length of every part that has its length
+// in front; the second writes into memory of exactly the measured size.
 #include "base/vec.h"
 #include "proto/message_internal.h"
 

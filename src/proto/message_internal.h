@@ -16,8 +16,8 @@ struct UnknownFields {
     Str bytes;
 };
 
-// What a list looks like to the codec, whatever its element type. Copied with memcpy: the member's pointer has a type of
-// its own.
+// What a list looks like to the codec, whatever its element type. Copied with memcpy: the member's pointer has a type
+// of its own.
 typedef PROTO_LIST(void) List;
 
 static inline List list_at(const void *member) {

@@ -1,8 +1,8 @@
 // Messages — the C structs of messages.def, and the tables that describe them.
 //
 // Names: a message has TensorFlow's own name, with `Proto` behind it unless it ends in `Proto` or `Def` already
-// (AttrValueProto, RunOptionsProto, NodeDef, OpDef), so none collides with a type of the machine. A message inside another
-// is Outer_Inner (OpDef_ArgDef, TensorShapeProto_Dim). For a type T there are:
+// (AttrValueProto, RunOptionsProto, NodeDef, OpDef), so none collides with a type of the machine. A message inside
+// another is Outer_Inner (OpDef_ArgDef, TensorShapeProto_Dim). For a type T there are:
 //
 //     T                  the struct; fields have TensorFlow's names
 //     message_T          its table, for proto_decode, proto_encode, text_print ...
