@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "proto/message_internal.h"
 
-// `p` is NULL on the measuring walk. `lengths` has the length of each message and packed list, in the order of the walk.
+// `p` is NULL on the measuring walk. `lengths` has the length of each message and packed list, in the walk's order.
 typedef struct {
     char *p;
     size_t n;

@@ -15,7 +15,7 @@ FALLIBLE Status *shape_to_proto(Arena *arena, const Shape *shape, TensorShapePro
 #define SPLAT_BUDGET ((size_t)1 << 30)
 
 // A new tensor. The values are `tensor_content`, exactly the bytes of the tensor (strings: all lengths as varints, then
-// all bytes), or the list that belongs to the type, of which the last value fills the rest; no value at all means zeros.
+// all bytes), or the list that belongs to the type, of which the last value fills the rest; no value means zeros.
 //   INVALID_ARGUMENT    no such type, a shape that isn't fully known, content of another size
 //   RESOURCE_EXHAUSTED  the budget or memory is out
 //   UNIMPLEMENTED       resources and variants, unless there are no elements

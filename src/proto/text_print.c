@@ -1,33 +1,9 @@
 // Text form, written — see text.h.
 #include <inttypes.h>
-#include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "base/number.h"
 #include "proto/message_internal.h"
 #include "proto/text.h"
-
-// The shortest decimal that reads back as the same number. The caller has set the C locale.
-static void print_float(Text *out, double value, bool is_single) {
-    if (isnan(value)) {
-        text_add(out, STR("nan"));
-        return;
-    }
-    if (isinf(value)) {
-        text_add(out, value < 0 ? STR("-inf") : STR("inf"));
-        return;
-    }
-    char digits[40];
-    int most = is_single ? 9 : 17;
-    for (int precision = is_single ? 6 : 15; precision <= most; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        double again = strtod(digits, NULL);
-        if (is_single ? (float)again == (float)value : again == value)
-            break;
-    }
-    text_add(out, str_of(digits));
-}
 
 static void print_string(Text *out, Str s) {
     text_char(out, '"');
@@ -92,10 +68,10 @@ static void print_scalar(Text *out, const Field *field, const void *at) {
         print_enum(out, field->enumeration, value.i32);
         break;
     case PROTO_float:
-        print_float(out, (double)value.f, true);
+        text_float(out, value.f);
         break;
     case PROTO_double:
-        print_float(out, value.d, false);
+        text_double(out, value.d);
         break;
     case PROTO_string:
     case PROTO_bytes:
@@ -182,14 +158,7 @@ static Status *print_message(Text *out, const MessageType *type, const char *mes
 }
 
 Status *proto_print(const MessageType *type, const void *message, Text *out) {
-    // Numbers have a point in them, whatever the process's locale says.
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    NEED_MEMORY(plain);
-    locale_t before = uselocale(plain);
-    Status *status = print_message(out, type, message, false, 0);
-    uselocale(before);
-    freelocale(plain);
-    TRY(status);
+    TRY(print_message(out, type, message, false, 0));
     NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
     return OK;
 }

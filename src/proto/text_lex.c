@@ -1,28 +1,29 @@
-// Scanner — see text_scan_internal.h.
-#include "proto/text_scan_internal.h"
+// Lexer — see text_lex_internal.h.
+#include "proto/text_lex_internal.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/number.h"
 
 // ---------------------------------------------------------------------------------------------- characters
 
 static bool is_name(int c) {
-    return scan_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return lex_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 static int hex_digit(int c) {
-    if (scan_is_digit(c))
+    if (lex_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-int scan_peek(const Scanner *r, size_t ahead) {
+int lex_peek(const Lexer *r, size_t ahead) {
     return ahead < r->text.n - r->at ? (unsigned char)r->text.p[r->at + ahead] : -1;
 }
 
-Status *scan_wrong(const Scanner *r, size_t at, const char *format, ...) {
+Status *lex_wrong(const Lexer *r, size_t at, const char *format, ...) {
     size_t line = 1, column = 1;
     for (size_t i = 0; i < at; i++) {
         column = r->text.p[i] == '\n' ? 1 : column + 1;
@@ -36,11 +37,11 @@ Status *scan_wrong(const Scanner *r, size_t at, const char *format, ...) {
     FAIL(INVALID_ARGUMENT, "%zu:%zu: %s", line, column, what);
 }
 
-void scan_space(Scanner *r) {
+void lex_space(Lexer *r) {
     for (;;) {
-        int c = scan_peek(r, 0);
+        int c = lex_peek(r, 0);
         if (c == '#') {
-            while (scan_peek(r, 0) >= 0 && scan_peek(r, 0) != '\n')
+            while (lex_peek(r, 0) >= 0 && lex_peek(r, 0) != '\n')
                 r->at++;
         } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\v' || c == '\f') {
             r->at++;
@@ -50,20 +51,20 @@ void scan_space(Scanner *r) {
     }
 }
 
-bool scan_take(Scanner *r, int c) {
-    if (scan_peek(r, 0) != c)
+bool lex_take(Lexer *r, int c) {
+    if (lex_peek(r, 0) != c)
         return false;
     r->at++;
-    scan_space(r);
+    lex_space(r);
     return true;
 }
 
-Str scan_name(Scanner *r) {
+Str lex_name(Lexer *r) {
     size_t start = r->at;
-    while (is_name(scan_peek(r, 0)))
+    while (is_name(lex_peek(r, 0)))
         r->at++;
     Str name = {r->text.p + start, r->at - start};
-    scan_space(r);
+    lex_space(r);
     return name;
 }
 
@@ -90,10 +91,10 @@ static void add_utf8(Text *out, uint32_t point) {
     text_add(out, (Str){bytes, n});
 }
 
-static bool take_hex(Scanner *r, int digits, uint32_t *out) {
+static bool take_hex(Lexer *r, int digits, uint32_t *out) {
     uint32_t value = 0;
     for (int i = 0; i < digits; i++) {
-        int digit = hex_digit(scan_peek(r, 0));
+        int digit = hex_digit(lex_peek(r, 0));
         if (digit < 0)
             return false;
         value = value << 4 | (uint32_t)digit;
@@ -104,11 +105,11 @@ static bool take_hex(Scanner *r, int digits, uint32_t *out) {
 }
 
 // Behind \u or \U. A character beyond 16 bits may come as two halves, each a \u.
-static bool take_unicode(Scanner *r, int digits) {
+static bool take_unicode(Lexer *r, int digits) {
     uint32_t point, low;
     if (!take_hex(r, digits, &point))
         return false;
-    if (point >= 0xd800 && point < 0xdc00 && scan_peek(r, 0) == '\\' && scan_peek(r, 1) == 'u') {
+    if (point >= 0xd800 && point < 0xdc00 && lex_peek(r, 0) == '\\' && lex_peek(r, 1) == 'u') {
         r->at += 2;
         if (!take_hex(r, 4, &low) || low < 0xdc00 || low > 0xdfff)
             return false;
@@ -120,10 +121,10 @@ static bool take_unicode(Scanner *r, int digits) {
     return true;
 }
 
-static Status *take_escape(Scanner *r) {
+static Status *take_escape(Lexer *r) {
     static const char letters[] = "abfnrtv\\'\"?", meanings[] = "\a\b\f\n\r\t\v\\'\"?";
     size_t start = r->at++;
-    int c = scan_peek(r, 0), value = 0;
+    int c = lex_peek(r, 0), value = 0;
     const char *letter = c > 0 ? strchr(letters, c) : NULL;
     if (letter) {
         text_char(&r->scratch, meanings[letter - letters]);
@@ -131,39 +132,39 @@ static Status *take_escape(Scanner *r) {
         return OK;
     }
     if (c >= '0' && c <= '7') {
-        for (int i = 0; i < 3 && scan_peek(r, 0) >= '0' && scan_peek(r, 0) <= '7'; i++)
+        for (int i = 0; i < 3 && lex_peek(r, 0) >= '0' && lex_peek(r, 0) <= '7'; i++)
             value = value * 8 + (r->text.p[r->at++] - '0');
         if (value > 255)
-            return scan_wrong(r, start, "an octal escape is at most \\377");
+            return lex_wrong(r, start, "an octal escape is at most \\377");
         text_char(&r->scratch, (char)value);
         return OK;
     }
     if (c < 0)
-        return scan_wrong(r, start, "a string ends in an escape");
+        return lex_wrong(r, start, "a string ends in an escape");
     r->at++;
     if (c == 'x' || c == 'X') {
         int digits = 0;
-        for (; digits < 2 && hex_digit(scan_peek(r, 0)) >= 0; digits++)
+        for (; digits < 2 && hex_digit(lex_peek(r, 0)) >= 0; digits++)
             value = value * 16 + hex_digit((unsigned char)r->text.p[r->at++]);
         if (!digits)
-            return scan_wrong(r, start, "\\x needs a hexadecimal digit");
+            return lex_wrong(r, start, "\\x needs a hexadecimal digit");
         text_char(&r->scratch, (char)value);
         return OK;
     }
     if ((c == 'u' || c == 'U') && take_unicode(r, c == 'u' ? 4 : 8))
         return OK;
-    return scan_wrong(r, start, c == 'u' || c == 'U' ? "not a Unicode character" : "unknown escape in a string");
+    return lex_wrong(r, start, c == 'u' || c == 'U' ? "not a Unicode character" : "unknown escape in a string");
 }
 
 // One quoted piece. Adds to the scratch, or, where `out_view` isn't NULL and nothing is escaped, views the text.
-static Status *take_quoted(Scanner *r, Str *out_view) {
+static Status *take_quoted(Lexer *r, Str *out_view) {
     size_t start = r->at;
-    int quote = scan_peek(r, 0);
+    int quote = lex_peek(r, 0);
     size_t from = ++r->at;
     for (;;) {
-        int c = scan_peek(r, 0);
+        int c = lex_peek(r, 0);
         if (c < 0 || c == '\n')
-            return scan_wrong(r, start, "this string has no end on its line");
+            return lex_wrong(r, start, "this string has no end on its line");
         if (c != quote && c != '\\') {
             r->at++;
             continue;
@@ -171,8 +172,8 @@ static Status *take_quoted(Scanner *r, Str *out_view) {
         Str plain = {r->text.p + from, r->at - from};
         if (c == quote) {
             r->at++;
-            scan_space(r);
-            if (out_view && from == start + 1 && scan_peek(r, 0) != '"' && scan_peek(r, 0) != '\'')
+            lex_space(r);
+            if (out_view && from == start + 1 && lex_peek(r, 0) != '"' && lex_peek(r, 0) != '\'')
                 *out_view = plain;
             else
                 text_add(&r->scratch, plain);
@@ -185,42 +186,42 @@ static Status *take_quoted(Scanner *r, Str *out_view) {
 }
 
 // <<WORD, then lines up to one that begins with WORD. The last line's end is not part of the text.
-static Status *take_lines(Scanner *r, Str *out) {
+static Status *take_lines(Lexer *r, Str *out) {
     size_t start = r->at;
     r->at += 2;
     Str word = {r->text.p + r->at, 0};
-    while (is_name(scan_peek(r, word.n)))
+    while (is_name(lex_peek(r, word.n)))
         word.n++;
     r->at += word.n;
-    while (scan_peek(r, 0) == ' ' || scan_peek(r, 0) == '\t' || scan_peek(r, 0) == '\r')
+    while (lex_peek(r, 0) == ' ' || lex_peek(r, 0) == '\t' || lex_peek(r, 0) == '\r')
         r->at++;
-    if (!word.n || scan_peek(r, 0) != '\n')
-        return scan_wrong(r, start, "<< needs a word and the end of the line behind it");
+    if (!word.n || lex_peek(r, 0) != '\n')
+        return lex_wrong(r, start, "<< needs a word and the end of the line behind it");
     size_t begin = ++r->at;
     while (r->at < r->text.n) {
         Str rest = {r->text.p + r->at, r->text.n - r->at};
         if (str_starts(rest, word)) {
             *out = (Str){r->text.p + begin, r->at > begin ? r->at - 1 - begin : 0};
             r->at += word.n;
-            scan_space(r);
+            lex_space(r);
             return OK;
         }
         const char *end = memchr(rest.p, '\n', rest.n);
         r->at += end ? (size_t)(end - rest.p) + 1 : rest.n;
     }
-    return scan_wrong(r, start, "no line ends this text with %.*s", STR_ARGS(word));
+    return lex_wrong(r, start, "no line ends this text with %.*s", STR_ARGS(word));
 }
 
-Status *scan_string(Scanner *r, Str *out) {
-    if (scan_peek(r, 0) == '<' && scan_peek(r, 1) == '<')
+Status *lex_string(Lexer *r, Str *out) {
+    if (lex_peek(r, 0) == '<' && lex_peek(r, 1) == '<')
         return take_lines(r, out);
-    if (scan_peek(r, 0) != '"' && scan_peek(r, 0) != '\'')
-        return scan_wrong(r, r->at, "expected a string");
+    if (lex_peek(r, 0) != '"' && lex_peek(r, 0) != '\'')
+        return lex_wrong(r, r->at, "expected a string");
     Str view = {0};
     r->scratch.n = 0;
     TRY(take_quoted(r, &view));
     if (!view.p) {
-        while (scan_peek(r, 0) == '"' || scan_peek(r, 0) == '\'')
+        while (lex_peek(r, 0) == '"' || lex_peek(r, 0) == '\'')
             TRY(take_quoted(r, NULL));
         NEED(!r->scratch.failed, RESOURCE_EXHAUSTED, "out of memory");
         view = str_copy(r->arena, text_str(&r->scratch));
@@ -254,15 +255,15 @@ static bool read_magnitude(Str word, uint64_t *out) {
     return word.n > 0;
 }
 
-Status *scan_integer(Scanner *r, int64_t least, uint64_t most, uint64_t *out) {
+Status *lex_integer(Lexer *r, int64_t least, uint64_t most, uint64_t *out) {
     size_t start = r->at;
-    bool negative = scan_take(r, '-');
-    Str word = scan_name(r);
+    bool negative = lex_take(r, '-');
+    Str word = lex_name(r);
     uint64_t value;
-    if (!word.n || !scan_is_digit(word.p[0]) || !read_magnitude(word, &value))
-        return scan_wrong(r, start, "expected an integer");
+    if (!word.n || !lex_is_digit(word.p[0]) || !read_magnitude(word, &value))
+        return lex_wrong(r, start, "expected an integer");
     if (negative ? value > (uint64_t)0 - (uint64_t)least : value > most)
-        return scan_wrong(r, start, "this integer is out of range");
+        return lex_wrong(r, start, "this integer is out of range");
     *out = negative ? (uint64_t)0 - value : value;
     return OK;
 }
@@ -278,10 +279,10 @@ static bool is_word(Str word, const char *lower) {
 }
 
 // The characters of a number with a point or an exponent.
-static Str take_decimal(Scanner *r) {
+static Str take_decimal(Lexer *r) {
     size_t start = r->at;
     for (;;) {
-        int c = scan_peek(r, 0);
+        int c = lex_peek(r, 0);
         bool is_sign = (c == '+' || c == '-') && r->at > start &&
                        (r->text.p[r->at - 1] == 'e' || r->text.p[r->at - 1] == 'E');
         if (!is_name(c) && c != '.' && !is_sign)
@@ -289,15 +290,16 @@ static Str take_decimal(Scanner *r) {
         r->at++;
     }
     Str word = {r->text.p + start, r->at - start};
-    scan_space(r);
+    lex_space(r);
     return word;
 }
 
-Status *scan_float(Scanner *r, double *out) {
+Status *lex_float(Lexer *r, bool single, double *out) {
     size_t start = r->at;
-    bool negative = scan_take(r, '-');
+    bool negative = lex_take(r, '-');
     Str word = take_decimal(r);
     double value = 0;
+    float narrow = 0;
     uint64_t magnitude;
     if (is_word(word, "inf") || is_word(word, "infinity") || is_word(word, "inff")) {
         value = HUGE_VAL;
@@ -305,20 +307,16 @@ Status *scan_float(Scanner *r, double *out) {
         value = NAN;
     } else if (word.n > 1 && word.p[0] == '0' && (word.p[1] == 'x' || word.p[1] == 'X')) {
         if (!read_magnitude(word, &magnitude))
-            return scan_wrong(r, start, "expected a number");
+            return lex_wrong(r, start, "expected a number");
         value = (double)magnitude;
     } else {
-        char digits[512], *end;
-        size_t n = word.n;
-        if (n > 1 && (word.p[n - 1] == 'f' || word.p[n - 1] == 'F'))
-            n--;
-        if (!n || n >= sizeof digits || (!scan_is_digit(word.p[0]) && word.p[0] != '.'))
-            return scan_wrong(r, start, n < sizeof digits ? "expected a number" : "this number has too many digits");
-        memcpy(digits, word.p, n);
-        digits[n] = 0;
-        value = strtod(digits, &end);
-        if (end != digits + n)
-            return scan_wrong(r, start, "expected a number");
+        if (word.n > 1 && (word.p[word.n - 1] == 'f' || word.p[word.n - 1] == 'F'))
+            word.n--;
+        bool is_number = word.n && (lex_is_digit(word.p[0]) || word.p[0] == '.');
+        if (!is_number || !(single ? str_to_float(word, &narrow) : str_to_double(word, &value)))
+            return lex_wrong(r, start, "expected a number");
+        if (single)
+            value = (double)narrow;
     }
     *out = negative ? -value : value;
     return OK;
