@@ -279,6 +279,7 @@ static int use_everything(void) {
         if (!(i % 2 ? pool_elastic(one_task, tasks) : pool_submit(one_task, tasks)))
             one_task(tasks);
     bad += !notification_wait(&tasks->done, clock_now() + 20000ll * CLOCK_MS) + tasks->bad;
+    free(tasks);
     return bad;
 }
 
