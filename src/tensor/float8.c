@@ -25,11 +25,24 @@ bool dtype_is_float8(DType dtype) {
     return format_of(dtype).fraction != 0;
 }
 
-// The largest magnitude that stands for a finite number.
+// The bits of the largest finite magnitude.
 static int largest(Format format) {
     if (format.infinity)
-        return 0x7f & ~((1 << format.fraction) | ((1 << format.fraction) - 1)) | ((1 << format.fraction) - 1);
+        return 0x7f - (1 << format.fraction);
     return format.unsigned_zero ? 0x7f : 0x7e;
+}
+
+float float_to_odd(double value) {
+    float f = (float)value;
+    if (!isfinite(value) || (double)f == value || f == 0)
+        return f;
+    if (fabs((double)f) > fabs(value))
+        f = nextafterf(f, 0);
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    bits |= 1;
+    memcpy(&f, &bits, 4);
+    return f;
 }
 
 float float8_to_float(DType dtype, uint8_t bits) {
@@ -58,6 +71,8 @@ uint8_t float8_from_float(DType dtype, float value) {
     int above = format.infinity ? sign | (largest(format) + 1) : nan;
     if (isinf(value))
         return (uint8_t)above;
+    if (value == 0)
+        return (uint8_t)(format.unsigned_zero ? 0 : sign);
     // In units of the last place at this exponent; rintf rounds to even, and a carry runs into the exponent.
     int exponent;
     frexpf(value, &exponent);

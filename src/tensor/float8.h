@@ -10,3 +10,6 @@ float float8_to_float(DType dtype, uint8_t bits);
 // Round to nearest even.
 uint8_t float8_from_float(DType dtype, float value);
 bool dtype_is_float8(DType dtype);
+
+// A double as the float that rounds on to half, bfloat16 or float8 as the double itself would: inexact ones go to odd.
+float float_to_odd(double value);

@@ -1,8 +1,6 @@
 // Literal — see literal.h. Read in two passes: the shape and the tokens, which settle the type; then the elements.
 #include "tensor/literal.h"
 
-#include <math.h>
-
 #include "base/number.h"
 #include "base/vec.h"
 #include "tensor/float8.h"
@@ -226,20 +224,6 @@ static bool store_integer(DType dtype, int64_t low, int64_t high, bool negative,
     return fits;
 }
 
-// The float that rounds on to a narrower type as `value` itself would: to odd where it is not exact.
-static float narrow_once(double value) {
-    float f = (float)value;
-    if (!isfinite(value) || (double)f == value || f == 0)
-        return f;
-    if (fabs((double)f) > fabs(value))
-        f = nextafterf(f, 0);
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    bits |= 1;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
 static bool store_real(DType dtype, Str word, void *to) {
     double value;
     if (dtype == DT_float)
@@ -248,9 +232,9 @@ static bool store_real(DType dtype, Str word, void *to) {
         return false;
     switch (dtype) {
     case DT_double: *(double *)to = value; return true;
-    case DT_half: *(Half *)to = half_from_float(narrow_once(value)); return true;
-    case DT_bfloat16: *(Bfloat16 *)to = bfloat16_from_float(narrow_once(value)); return true;
-    default: *(uint8_t *)to = float8_from_float(dtype, narrow_once(value)); return true;
+    case DT_half: *(Half *)to = half_from_float(float_to_odd(value)); return true;
+    case DT_bfloat16: *(Bfloat16 *)to = bfloat16_from_float(float_to_odd(value)); return true;
+    default: *(uint8_t *)to = float8_from_float(dtype, float_to_odd(value)); return true;
     }
 }
 

@@ -17,23 +17,23 @@ typedef struct {
 
 // The value nearest to `value` that the type has.
 static double in_type(DType dtype, double value) {
+    float f = float_to_odd(value);
     switch (dtype) {
-    case DT_half: return (double)half_to_float(half_from_float((float)value));
-    case DT_bfloat16: return (double)bfloat16_to_float(bfloat16_from_float((float)value));
-    default: return (double)float8_to_float(dtype, float8_from_float(dtype, (float)value));
+    case DT_half: return (double)half_to_float(half_from_float(f));
+    case DT_bfloat16: return (double)bfloat16_to_float(bfloat16_from_float(f));
+    default: return (double)float8_to_float(dtype, float8_from_float(dtype, f));
     }
 }
 
-// The narrow types need fewer digits than a float: the fewest that come back.
+// The narrow types need fewer digits than a float: the fewest that come back; but whole numbers stay what they are.
 static double fewest_digits(DType dtype, double value) {
-    if (!isfinite(value) || value == 0)
+    if (!isfinite(value) || (fabs(value) < 1e5 && value == floor(value)))
         return value;
     int exponent = (int)floor(log10(fabs(value)));
     for (int digits = 1; digits <= 9; digits++) {
-        double scale = pow(10, abs(digits - 1 - exponent));
-        bool up = digits - 1 >= exponent;
-        double whole = round(up ? value * scale : value / scale);
-        double rounded = up ? whole / scale : whole * scale;
+        int places = digits - 1 - exponent;  // after the point; negative: zeros before it
+        double scale = pow(10, places < 0 ? -places : places);
+        double rounded = places < 0 ? round(value / scale) * scale : round(value * scale) / scale;
         if (in_type(dtype, rounded) == value)
             return rounded;
     }
@@ -51,10 +51,10 @@ static void print_real(Printer *p, DType dtype, const void *at) {
     }
     if (p->style.json && !isfinite(value))
         text_add(p->text, isnan(value) ? STR("NaN") : value > 0 ? STR("Infinity") : STR("-Infinity"));
-    else if (dtype == DT_float)
-        text_float(p->text, (float)value);
-    else
+    else if (dtype == DT_double)
         text_double(p->text, value);
+    else
+        text_float(p->text, (float)value);
 }
 
 static void print_complex(Printer *p, DType dtype, const char *at) {
@@ -225,14 +225,6 @@ static DType inferred(const Tensor *tensor) {
     return dtype == DT_bool || dtype == DT_string || dtype == DT_complex64 ? dtype : DT_float;
 }
 
-// An empty tensor whose extents lists can't show: [0 3] has nothing inside its first brackets.
-static bool hides_extents(const Shape *shape) {
-    for (int i = 0; i + 1 < shape->rank; i++)
-        if (shape->dims[i] == 0)
-            return true;
-    return false;
-}
-
 void literal_print(Text *text, const Tensor *tensor, const LiteralStyle *style) {
     Printer p = {.text = text, .tensor = tensor, .style = style ? *style : (LiteralStyle){0}};
     p.edges = p.style.most > 0 && tensor_count(tensor) > p.style.most;
@@ -240,8 +232,14 @@ void literal_print(Text *text, const Tensor *tensor, const LiteralStyle *style) 
     bool object = dtype_kind(tensor->dtype) == KIND_OBJECT;
     if (!p.style.json && !p.style.untyped && !object && inferred(tensor) != tensor->dtype)
         text_format(text, "%s ", dtype_name(tensor->dtype));
-    if (p.style.json || !hides_extents(&tensor->shape)) {
+    // Empty lists can't show every extent, and there may be very many of them.
+    bool empty = tensor_count(tensor) == 0 && tensor->shape.rank > 1;
+    if (!empty) {
         print_from(&p, 0, 0);
+        return;
+    }
+    if (p.style.json) {
+        text_add(text, STR("[]"));
         return;
     }
     text_add(text, STR("zeros["));
