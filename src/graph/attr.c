@@ -200,7 +200,7 @@ static Status *copy_value(Copier *copier, const AttrValue *from, AttrValue *out,
     return OK;
 }
 
-void tensor_list_cut(TensorList *tensors, size_t n) {
+void attr_drop_tensors(TensorList *tensors, size_t n) {
     while (tensors->n > n)
         tensor_clear(&tensors->p[--tensors->n]);
 }
@@ -210,6 +210,6 @@ Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, Attr
     size_t before = tensors->n;
     Status *status = copy_value(&copier, from, out, 0);
     if (status)
-        tensor_list_cut(tensors, before);
+        attr_drop_tensors(tensors, before);
     return status;
 }

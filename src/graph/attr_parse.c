@@ -1,4 +1,4 @@
-// AttrValue from text, in the notation of signatures (graph/signature.h).
+// Attr parse — the value of an attribute from text, in the notation of signatures (graph/signature.h).
 #include "base/checked.h"
 #include "base/number.h"
 #include "graph/notation.h"
@@ -7,8 +7,9 @@
 static Str scan_number(Scan *scan) {
     scan_peek(scan);
     const char *first = scan->at;
-    while (scan->at < scan->end && (is_name_char(*scan->at) || *scan->at == '.' || *scan->at == '-' || *scan->at == '+'))
-        scan->at++;
+    for (; scan->at < scan->end; scan->at++)
+        if (!is_name_char(*scan->at) && *scan->at != '.' && *scan->at != '-' && *scan->at != '+')
+            break;
     return (Str){first, (size_t)(scan->at - first)};
 }
 
@@ -226,7 +227,7 @@ Status *attr_parse(Str text, AttrKind kind, bool is_list, Arena *arena, TensorLi
         status = scan_error(&scan, __FILE__, __LINE__, "expected nothing more");
     scan_clear(&scan);
     if (status) {
-        tensor_list_cut(tensors, before);
+        attr_drop_tensors(tensors, before);
         return status;
     }
     *out = value;

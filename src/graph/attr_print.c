@@ -1,4 +1,4 @@
-// AttrValue as text, in the notation of signatures (graph/signature.h).
+// Attr print — the value of an attribute as text, in the notation of signatures (graph/signature.h).
 #include "base/number.h"
 #include "graph/notation.h"
 
@@ -13,10 +13,10 @@ static void print_value(Printer *printer, const AttrValue *value);
 
 static void print_string(Printer *printer, Str s) {
     if (s.n <= printer->most_bytes) {
-        text_quote(printer->text, s);
+        notation_quote(printer->text, s);
         return;
     }
-    text_quote(printer->text, (Str){s.p, printer->most_bytes});
+    notation_quote(printer->text, (Str){s.p, printer->most_bytes});
     text_format(printer->text, "...%zu bytes", s.n);
 }
 
@@ -58,7 +58,7 @@ static void print_element(Printer *printer, DType dtype, const void *element) {
 static void print_tensor(Printer *printer, const Tensor *tensor) {
     Text *text = printer->text;
     text_add(text, str_of(dtype_name(tensor->dtype)));
-    text_shape(text, &tensor->shape);
+    notation_shape(text, &tensor->shape);
     text_add(text, STR(" {"));
     int64_t n = tensor->layout == LAYOUT_PLAIN ? tensor_count(tensor) : 0;
     for (int64_t i = 0; i < n && i < printer->most_elements; i++) {
@@ -73,7 +73,7 @@ static void print_tensor(Printer *printer, const Tensor *tensor) {
 
 static void print_func(Printer *printer, const FuncRef *func) {
     Text *text = printer->text;
-    text_name(text, func->name);
+    notation_name(text, func->name);
     if (func->n_attrs == 0)
         return;
     if (printer->depth >= 8) {
@@ -83,7 +83,7 @@ static void print_func(Printer *printer, const FuncRef *func) {
     printer->depth++;
     for (int i = 0; i < func->n_attrs; i++) {
         text_add(text, i ? STR(", ") : STR(" {"));
-        text_name(text, func->attrs[i].name);
+        notation_name(text, func->attrs[i].name);
         text_add(text, STR(" = "));
         print_value(printer, &func->attrs[i].value);
     }
@@ -134,13 +134,13 @@ static void print_value(Printer *printer, const AttrValue *value) {
     case ATTR_STRING: print_string(printer, value->s); break;
     case ATTR_PLACEHOLDER:
         text_char(text, '$');
-        text_name(text, value->s);
+        notation_name(text, value->s);
         break;
     case ATTR_INT: text_format(text, "%lld", (long long)value->i); break;
     case ATTR_FLOAT: text_float(text, value->f); break;
     case ATTR_BOOL: text_add(text, value->b ? STR("true") : STR("false")); break;
     case ATTR_TYPE: text_add(text, str_of(dtype_name(value->type))); break;
-    case ATTR_SHAPE: text_shape(text, value->shape); break;
+    case ATTR_SHAPE: notation_shape(text, value->shape); break;
     case ATTR_TENSOR: print_tensor(printer, value->tensor); break;
     case ATTR_FUNC: print_func(printer, value->func); break;
     }

@@ -65,7 +65,10 @@ bool scan_word(Scan *scan, Str *out) {
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 32;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 // Reads the escape behind a backslash.
@@ -144,7 +147,7 @@ Status *scan_dtype(Scan *scan, DType *out) {
     return OK;
 }
 
-void text_quote(Text *text, Str s) {
+void notation_quote(Text *text, Str s) {
     text_char(text, '"');
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -164,17 +167,17 @@ void text_quote(Text *text, Str s) {
     text_char(text, '"');
 }
 
-void text_name(Text *text, Str name) {
+void notation_name(Text *text, Str name) {
     bool plain = name.n > 0 && !(name.p[0] >= '0' && name.p[0] <= '9');
     for (size_t i = 0; plain && i < name.n; i++)
         plain = is_name_char(name.p[i]);
     if (plain)
         text_add(text, name);
     else
-        text_quote(text, name);
+        notation_quote(text, name);
 }
 
-void text_shape(Text *text, const Shape *shape) {
+void notation_shape(Text *text, const Shape *shape) {
     if (shape->rank < 0) {
         text_char(text, '?');
         return;

@@ -37,9 +37,9 @@ FALLIBLE Status *scan_value(Scan *scan, AttrKind kind, bool is_list, AttrValue *
 // The elements of a list, up to the closing bracket, which is taken. The opening one has been.
 FALLIBLE Status *scan_list(Scan *scan, AttrKind kind, char close, AttrValue *out);
 
-void text_quote(Text *text, Str s);                      // in quotes, with escapes
-void text_name(Text *text, Str name);                    // a word as it is, anything else in quotes
-void text_shape(Text *text, const Shape *shape);
+void notation_quote(Text *text, Str s);                      // in quotes, with escapes
+void notation_name(Text *text, Str name);                    // a word as it is, anything else in quotes
+void notation_shape(Text *text, const Shape *shape);
 
 static inline bool is_name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';

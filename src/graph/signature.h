@@ -11,9 +11,9 @@
 //     Switch(data: T, pred: bool) -> output_false: T, output_true: T; T: type
 //     NoOp()
 //
-// * An argument is `name: what`; `what` is a type (`float`), a type attribute (`T`), `N * T` or `N * float` (a list of N),
-//   an attribute that is a list of types (`T: list(type)`), each with `ref ` before it for a reference. A word that names
-//   a type is that type; an attribute of such a name is written in quotes: `x: "float"`.
+// * An argument is `name: what`; `what` is a type (`float`), a type attribute (`T`), `N * T` or `N * float` (a list of
+//   N), an attribute that is a list of types (`T: list(type)`), each with `ref ` before it for a reference. A word that
+//   names a type is that type; an attribute of such a name is written in quotes: `x: "float"`.
 // * An attribute is `name: kind [>= minimum] [= default]`; kinds: string int float bool type shape tensor func,
 //   list(kind), `{a, b}` = one of these types, `{"A", "B"}` = one of these strings, list({...}) for lists of them.
 //   A minimum is that of an int or of the length of a list.
@@ -59,8 +59,8 @@ typedef struct Signature {
     int16_t n_control_outputs;
 } Signature;
 
-// Parses one line. Everything lies in the arena, the Strs view `text` (which must live as long), the default tensors are
-// pushed on `tensors`. INVALID_ARGUMENT with the column.
+// Parses one line. Everything lies in the arena, the Strs view `text` (which must live as long), the default tensors
+// are pushed on `tensors`. INVALID_ARGUMENT with the column.
 FALLIBLE Status *signature_parse(Str text, Arena *arena, TensorList *tensors, Signature *out);
 void signature_print(Text *text, const Signature *signature);  // the same notation: parse(print(x)) == x
 // Whether a value may be given to that attribute: its kind, minimum and allowed values. INVALID_ARGUMENT.

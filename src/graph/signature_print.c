@@ -3,10 +3,10 @@
 #include "graph/signature.h"
 
 static void print_arg(Text *text, const Signature *signature, const ArgSpec *arg) {
-    text_name(text, arg->name);
+    notation_name(text, arg->name);
     text_add(text, arg->is_ref ? STR(": ref ") : STR(": "));
     if (arg->number_attr >= 0) {
-        text_name(text, signature->attrs[arg->number_attr].name);
+        notation_name(text, signature->attrs[arg->number_attr].name);
         text_add(text, STR(" * "));
     }
     int attr = arg->type_attr >= 0 ? arg->type_attr : arg->list_attr;
@@ -17,18 +17,18 @@ static void print_arg(Text *text, const Signature *signature, const ArgSpec *arg
     Str name = signature->attrs[attr].name;
     DType same = dtype_find(name);
     if (same != DT_INVALID && !dtype_is_ref(same))
-        text_quote(text, name);  // without quotes it would be that type
+        notation_quote(text, name);  // without quotes it would be that type
     else
-        text_name(text, name);
+        notation_name(text, name);
 }
 
 static void print_attr(Text *text, const AttrSpec *attr) {
-    text_name(text, attr->name);
+    notation_name(text, attr->name);
     text_add(text, attr->is_list ? STR(": list(") : STR(": "));
     for (int i = 0; i < attr->allowed.n; i++) {
         text_add(text, i ? STR(", ") : STR("{"));
         if (attr->kind == ATTR_STRING)
-            text_quote(text, attr->allowed.ss[i]);
+            notation_quote(text, attr->allowed.ss[i]);
         else
             text_add(text, str_of(dtype_name(attr->allowed.types[i])));
     }
@@ -56,19 +56,19 @@ static void print_flags(Text *text, const Signature *signature) {
         text_add(text, STR("; distributed"));
     if (signature->deprecated_version) {
         text_format(text, "; deprecated(%d, ", signature->deprecated_version);
-        text_quote(text, signature->deprecated_text);
+        notation_quote(text, signature->deprecated_text);
         text_char(text, ')');
     }
     for (int i = 0; i < signature->n_control_outputs; i++) {
         text_add(text, STR("; control_output "));
-        text_name(text, signature->control_outputs[i]);
+        notation_name(text, signature->control_outputs[i]);
     }
 }
 
 static void print_op_name(Text *text, Str name) {
     for (size_t i = 0; i < name.n; i++) {
         if (!is_name_char(name.p[i]) && name.p[i] != '>') {
-            text_quote(text, name);
+            notation_quote(text, name);
             return;
         }
     }
