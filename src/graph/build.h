@@ -5,19 +5,22 @@
 #pragma once
 #include "graph/graph.h"
 
+typedef struct {             // one argument: a single edge or a list
+    Output *edges;
+    int32_t n;
+    bool is_list;
+} BuilderInput;
+
 typedef struct NodeBuilder {
     Graph *graph;
     Arena arena;
     Str type, name, device;
-    struct BuilderInput {        // one argument: a single edge or a list
-        Output *edges;
-        int32_t n;
-        bool is_list;
-    } *args;
-    VEC(struct BuilderInput) arg_list;
+    VEC(BuilderInput) args;
+    VEC(Output) flat;            // of builder_flat_inputs
+    bool is_flat;
     VEC(Node *) controls;
     VEC(AttrEntry) attrs;
-    VEC(Str) colocations;        // names for "loc:@name", sorted and unique at the end
+    VEC(Str) colocations;        // "loc:@name", sorted and unique at the end
     TensorList tensors;
     Status *error;               // the first one
 } NodeBuilder;
@@ -27,7 +30,8 @@ void builder_clear(NodeBuilder *builder);
 void builder_device(NodeBuilder *builder, Str device);
 void builder_input(NodeBuilder *builder, Output edge);
 void builder_input_list(NodeBuilder *builder, const Output *edges, int n);
-// Inputs as a NodeDef has them: one flat list that is cut according to the signature at the end.
+// Inputs as a NodeDef has them: one flat list that is cut according to the signature at the end. An edge {NULL} fits
+// every type and waits for node_set_input: the back edge of a loop.
 void builder_flat_inputs(NodeBuilder *builder, const Output *edges, int n);
 void builder_control(NodeBuilder *builder, Node *before);
 void builder_colocate(NodeBuilder *builder, Str node_name);
@@ -40,9 +44,9 @@ static inline void builder_auto(NodeBuilder *builder) {
     builder_clear(builder);
 }
 
-// Resolves a node's inputs and attributes without a graph: what import, eager and builder_finish share. `attrs` comes with
-// the given ones and leaves with all of the signature's, in its order, extra ones after them. Lists of output types in
-// `arena`.
+// Resolves a node's inputs and attributes without a graph: what eager and builder_finish share. `attrs` comes with the
+// given ones and leaves with all of the signature's, in its order, extra ones after them; values that were inferred or
+// defaulted view the signature or lie in `arena`, as do both results. An input type DT_INVALID fits everything.
 FALLIBLE Status *signature_resolve(const Signature *signature, const DType *input_types, int n_inputs,
-                                   Arena *arena, TensorList *tensors, AttrEntry **attrs, int32_t *n_attrs,
-                                   DType **out_types, int32_t *out_n);
+                                   Arena *arena, AttrEntry **attrs, int32_t *n_attrs, DType **out_types,
+                                   int32_t *out_n);

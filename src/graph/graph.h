@@ -40,7 +40,7 @@ struct Node {
     const OpType *type;
     Str name;                   // unique in the graph
     Str device;                 // as requested: "", "/device:CPU:0", "/job:worker/task:1" ...
-    Output *inputs;             // data edges, lists flattened; references included
+    Output *inputs;             // data edges, lists flattened; references included. {NULL} until a back edge is closed
     Node **controls;            // must have finished before this one starts
     int32_t n_inputs, n_controls;
     int32_t n_outputs, n_attrs;
@@ -64,6 +64,7 @@ struct Graph {
     Arena arena;
     VEC(Node *) nodes;          // by id; removed nodes leave NULL
     Map names;                  // Str -> Node *
+    Map suffixes;               // Str -> the number that graph_unique_name tries next
     TensorList tensors;         // those that attributes hold
     struct FunctionLibrary *functions;  // graph/function.h; never NULL
     Versions versions;
@@ -77,7 +78,9 @@ void graph_release(Graph *graph);
 Node *graph_find(const Graph *graph, Str name);  // NULL where there is none
 // A name that is free: `wanted`, or `wanted_1`, `wanted_2` ... In the graph's arena.
 FALLIBLE Status *graph_unique_name(Graph *graph, Str wanted, Str *out);
-// Takes out a node that nobody reads (a build that failed, an import that is undone).
+// Takes out a node that nobody reads; its place in `nodes` becomes NULL. The last one gives its place back (a build
+// that failed, an import that is undone).
+void graph_remove(Node *node);
 void graph_remove_last(Graph *graph);
 // Rewires one input; INVALID_ARGUMENT where types disagree. Used by passes and TF_UpdateEdge.
 FALLIBLE Status *node_set_input(Node *node, int input, Output source);

@@ -14,5 +14,5 @@ typedef struct Needs Needs;
 
 // Compiles the string; INTERNAL with the place where it is malformed (found by the op suite, never by input).
 FALLIBLE Status *needs_compile(const char *text, const Signature *signature, Arena *arena, Needs **out);
-// INVALID_ARGUMENT: "logits must have rank >= 1, got [ ]" (the caller adds node and op).
+// INVALID_ARGUMENT: "rank(logits) >= 1 is required, but logits has shape []" (the caller adds node and op).
 FALLIBLE Status *needs_check(const Needs *needs, const Node *node, const Shape *in, const Tensor *const *value);

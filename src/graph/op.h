@@ -14,6 +14,7 @@ typedef struct Formula Formula;  // formula/formula.h: a fragment of graph that 
 typedef Status *RunFn(Kernel *kernel);      // to the end, now
 typedef void StartFn(Kernel *kernel);       // begins; calls kernel_done(kernel, status) exactly once, now or later
 typedef Status *ShapeFn(Shapes *shapes);
+typedef Status *PartialFn(Shapes *shapes, Shape *value);  // a vector's elements as extents; a scalar's as a vector of one
 typedef Status *PrepareFn(Prepare *prepare);
 typedef void FormulaFn(Formula *formula);
 
@@ -84,6 +85,7 @@ typedef struct Op {
     uint32_t flags;              // OP_*
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
+    PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;
 
 // Helpers of a kernel table: KERNELS(FLOATS, softmax) names softmax_float, softmax_double ...
@@ -110,11 +112,14 @@ typedef struct OpType {
     struct DynamicKernel *dynamic;  // kernels registered at run time (kernel/registry.h)
 } OpType;
 
-// The type of that name, compiled ops first, then the list of known signatures; NULL where nobody knows it. Takes a lock
-// and parses the signature the first time only.
+// Says which ops were compiled in: a table that ends with NULL. Called by whoever links them (api/, the test programs),
+// any number of times with the same table, before anything else of the graph.
+void op_table_set(const Op *const *table);
+// The type of that name, compiled ops first, then registered ones, then the list of known signatures. Takes a lock and parses
+// the signature the first time only.
 FALLIBLE Status *op_type_find(Str name, const OpType **out);  // NOT_FOUND
 // Adds an op made at run time (a plug-in's): ALREADY_EXISTS where the name is taken. The Op and its texts live for ever.
 FALLIBLE Status *op_register(const Op *op, const OpType **out);
-// Visits the ops that were compiled in or registered: NULL after the last.
+// Visits the ops that were compiled in, in the table's order, then those registered: NULL after the last.
 const Op *op_at(size_t index);
 Str op_name(const Op *op);

@@ -14,6 +14,8 @@ struct Shapes {
     HandleShape **handle_out;       // n_out; set for outputs that are handles
     int32_t n_in, n_out;
     Arena *arena;                   // for handle_out
+    int partial_depth;              // the machine's, as is the next: how far values were followed upstream
+    int *partial_budget;
 };
 
 // An input that is a shape vector (or a size scalar): what is known of it. Unknown value, known length n: n unknown dims.

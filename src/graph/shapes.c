@@ -1,0 +1,232 @@
+// Shapes — see shapes.h: running a node's shape function, what is known of values, and functions that serve many ops.
+#include "graph/shapes.h"
+
+#include "graph/needs.h"
+
+enum { PARTIAL_DEPTH = 8, PARTIAL_BUDGET = 64 };
+
+// ---------------------------------------- known values
+
+// An op that hands on its only input: its output 0 is that very buffer, in that shape and type.
+static bool is_identity(const Node *node) {
+    const Op *op = node->type->op;
+    return op && (op->alias & BIT(0)) && op->flow == FLOW_NONE && op->shape == shape_unchanged && node->n_inputs == 1 &&
+           node->n_outputs == 1 && !dtype_is_ref(node->output_types[0]) && node->inputs[0].node &&
+           node->inputs[0].node->output_types[node->inputs[0].index] == node->output_types[0];
+}
+
+const Tensor *output_constant(Output output) {
+    Node *node = output.node;
+    // Chains of identities are followed as far as they go: a loop of them can't be, since flow nodes end it.
+    for (int steps = 0; node && is_identity(node) && !node->value && steps < 1000; steps++) {
+        output = node->inputs[0];
+        node = output.node;
+    }
+    if (!node || output.index != 0)
+        return NULL;
+    if (node->value)
+        return node->value;
+    if (node->n_inputs != 0 || node->n_outputs != 1 || node_is_stateful(node))
+        return NULL;
+    const AttrValue *value = node_attr_find(node, "value");
+    return value && value->kind == ATTR_TENSOR && !value->is_list ? value->tensor : NULL;
+}
+
+// ---------------------------------------- running the function
+
+enum { FEW = 12 };
+
+// The arrays of a Shapes; those of nodes with few inputs lie inside.
+typedef struct {
+    Shapes s;
+    Arena arena;
+    Shape in[FEW], out[FEW];
+    const Tensor *value[FEW];
+    const HandleShape *handle[FEW];
+    HandleShape *handle_out[FEW];
+} Frame;
+
+static Status *frame_open(Frame *frame, const Node *node) {
+    int n_in = node->n_inputs, n_out = node->n_outputs;
+    bool few_in = n_in <= FEW, few_out = n_out <= FEW;
+    frame->arena = (Arena){0};
+    Shape *in = few_in ? frame->in : ARENA_ARRAY(&frame->arena, Shape, n_in);
+    Shape *out = few_out ? frame->out : ARENA_ARRAY(&frame->arena, Shape, n_out);
+    const Tensor **value = few_in ? frame->value : ARENA_ARRAY(&frame->arena, const Tensor *, n_in);
+    const HandleShape **handle = few_in ? frame->handle : ARENA_ARRAY(&frame->arena, const HandleShape *, n_in);
+    HandleShape **handle_out = few_out ? frame->handle_out : ARENA_ARRAY(&frame->arena, HandleShape *, n_out);
+    NEED(in && out && value && handle && handle_out, RESOURCE_EXHAUSTED, "out of memory");
+    for (int i = 0; i < n_in; i++) {
+        Output from = node->inputs[i];
+        in[i] = from.node ? from.node->output_shapes[from.index] : UNKNOWN_SHAPE;
+        value[i] = output_constant(from);
+        handle[i] = from.node ? from.node->handles[from.index] : NULL;
+    }
+    for (int i = 0; i < n_out; i++) {
+        out[i] = UNKNOWN_SHAPE;
+        handle_out[i] = NULL;
+    }
+    frame->s = (Shapes){.node = node, .in = in, .value = value, .handle = handle, .out = out, .handle_out = handle_out,
+                        .n_in = n_in, .n_out = n_out, .arena = &node->graph->arena};
+    return OK;
+}
+
+static Status *infer(Frame *frame, Node *node) {
+    const Op *op = node->type->op;
+    Shapes *s = &frame->s;
+    if (node->type->needs)
+        TRY(needs_check(node->type->needs, node, s->in, s->value));
+    if (op && op->shape)
+        TRY(op->shape(s));
+    for (int i = 0; i < s->n_out; i++)
+        TRY(shape_merge(&node->output_shapes[i], &s->out[i], &s->out[i]));
+    for (int i = 0; i < s->n_out; i++) {
+        node->output_shapes[i] = s->out[i];
+        if (s->handle_out[i])
+            node->handles[i] = s->handle_out[i];
+    }
+    return OK;
+}
+
+// "<message> for '{{node a}} = Add[...](x, y)' with input shapes: [2], [3]."
+static Status *shape_error(Status *status, const Frame *frame, const Node *node) {
+    Text text AUTO(text) = {0};
+    text_format(&text, "%s for '{{node %.*s}} = %.*s(", status_message(status), NODE_ARGS(node));
+    for (int i = 0; i < node->n_inputs && i < FEW; i++) {
+        Str name = node->inputs[i].node ? node->inputs[i].node->name : STR("?");
+        text_format(&text, "%s%.*s", i ? ", " : "", STR_ARGS(name));
+        if (node->inputs[i].index > 0)
+            text_format(&text, ":%d", node->inputs[i].index);
+    }
+    text_add(&text, node->n_inputs > FEW ? STR(", ...)'") : STR(")'"));
+    for (int i = 0; i < node->n_inputs && i < FEW; i++)
+        text_format(&text, "%s%s", i ? ", " : " with input shapes: ", shape_text(&frame->s.in[i]));
+    text_char(&text, '.');
+    Status *full = text.failed ? OK : status_new(status_code(status), __FILE__, __LINE__, "%s", text.p);
+    if (!full)
+        return status;
+    status_free(status);
+    return full;
+}
+
+Status *node_infer_shapes(Node *node) {
+    Frame frame;
+    Status *status = frame_open(&frame, node);
+    if (!status) {
+        status = infer(&frame, node);
+        if (status && status_code(status) != RESOURCE_EXHAUSTED)
+            status = shape_error(status, &frame, node);
+    }
+    arena_clear(&frame.arena);
+    return status;
+}
+
+// ---------------------------------------- values of inputs
+
+static Status *partial_value(Output from, int depth, int *budget, Shape *out, bool *known) {
+    const Op *op = from.node ? from.node->type->op : NULL;
+    *known = false;
+    if (!op || !op->partial || from.index != 0 || depth >= PARTIAL_DEPTH || --*budget < 0)
+        return OK;
+    Frame frame;
+    Status *status = frame_open(&frame, from.node);
+    frame.s.partial_depth = depth;
+    frame.s.partial_budget = budget;
+    Shape value = UNKNOWN_SHAPE;
+    if (!status)
+        status = op->partial(&frame.s, &value);
+    arena_clear(&frame.arena);
+    if (!status && value.rank >= 0) {
+        *out = value;
+        *known = true;
+    }
+    return status;
+}
+
+Status *shapes_input_shape(Shapes *s, int input, Shape *out) {
+    if (s->value[input])
+        return tensor_to_shape(s->value[input], out);
+    int budget = PARTIAL_BUDGET;
+    bool known = false;
+    if (s->node && input < s->node->n_inputs)
+        TRY(partial_value(s->node->inputs[input], s->partial_depth + 1,
+                          s->partial_budget ? s->partial_budget : &budget, out, &known));
+    if (known)
+        return OK;
+    const Shape *in = &s->in[input];
+    NEED(in->rank <= 1, INVALID_ARGUMENT, "a shape must be a vector, got one of shape %s", shape_text(in));
+    Shape shape = UNKNOWN_SHAPE;
+    int64_t n = in->rank == 0 ? 1 : in->rank == 1 ? in->dims[0] : UNKNOWN_DIM;
+    NEED(n <= MAX_RANK, INVALID_ARGUMENT, "a shape has at most %d dimensions, got %lld", MAX_RANK, (long long)n);
+    if (n >= 0)
+        shape = (Shape){.rank = (int32_t)n};
+    for (int i = 0; i < n; i++)
+        shape.dims[i] = UNKNOWN_DIM;
+    *out = shape;
+    return OK;
+}
+
+bool shapes_input_int(Shapes *s, int input, int64_t *out) {
+    const Tensor *value = s->value[input];
+    if (value && (value->dtype == DT_int32 || value->dtype == DT_int64) && tensor_count(value) == 1) {
+        *out = tensor_int(value, 0);
+        return true;
+    }
+    Shape shape;
+    if (value || s->in[input].rank > 0)
+        return false;
+    Status *status = shapes_input_shape(s, input, &shape);
+    bool known = !status && shape.rank == 1 && shape.dims[0] >= 0;
+    if (known)
+        *out = shape.dims[0];
+    status_free(status);
+    return known;
+}
+
+// ---------------------------------------- functions that serve many ops
+
+Status *shape_unchanged(Shapes *s) {
+    NEED(s->n_in > 0, INTERNAL, "an op without inputs has no shape to hand on");
+    for (int i = 0; i < s->n_out; i++) {
+        s->out[i] = s->in[0];
+        s->handle_out[i] = (HandleShape *)s->handle[0];
+    }
+    return OK;
+}
+
+Status *shape_scalar(Shapes *s) {
+    for (int i = 0; i < s->n_out; i++)
+        s->out[i] = SCALAR_SHAPE;
+    return OK;
+}
+
+Status *shape_broadcast_all(Shapes *s) {
+    Shape shape = SCALAR_SHAPE;
+    for (int i = 0; i < s->n_in; i++)
+        TRY(shape_broadcast(&shape, &s->in[i], &shape));
+    for (int i = 0; i < s->n_out; i++)
+        s->out[i] = shape;
+    return OK;
+}
+
+Status *shape_same_all(Shapes *s) {
+    Shape shape = UNKNOWN_SHAPE;
+    for (int i = 0; i < s->n_in; i++)
+        TRY(shape_merge(&shape, &s->in[i], &shape));
+    for (int i = 0; i < s->n_out; i++)
+        s->out[i] = shape;
+    return OK;
+}
+
+Status *shape_from_attr(Shapes *s) {
+    const AttrValue *value = node_attr_find(s->node, "shape");
+    if (value && value->kind == ATTR_SHAPE && !value->is_list)
+        for (int i = 0; i < s->n_out; i++)
+            s->out[i] = *value->shape;
+    return OK;
+}
+
+Status *shape_none(Shapes *s) {
+    (void)s;
+    return OK;
+}
