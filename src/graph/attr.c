@@ -200,16 +200,11 @@ static Status *copy_value(Copier *copier, const AttrValue *from, AttrValue *out,
     return OK;
 }
 
-void attr_drop_tensors(TensorList *tensors, size_t n) {
-    while (tensors->n > n)
-        tensor_clear(&tensors->p[--tensors->n]);
-}
-
 Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out) {
     Copier copier = {arena, tensors};
     size_t before = tensors->n;
     Status *status = copy_value(&copier, from, out, 0);
     if (status)
-        attr_drop_tensors(tensors, before);
+        tensor_list_cut(tensors, before);
     return status;
 }

@@ -63,9 +63,13 @@ bool attr_equal(const AttrValue *a, const AttrValue *b);             // tensors 
 // Copies text and arrays into the arena; tensors are retained and pushed on `tensors`. RESOURCE_EXHAUSTED.
 typedef VEC(Tensor) TensorList;
 FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
-void attr_drop_tensors(TensorList *tensors, size_t n);                 // releases all but the first n
+// Releases all tensors but the first n.
+static inline void tensor_list_cut(TensorList *tensors, size_t n) {
+    while (tensors->n > n)
+        tensor_clear(&tensors->p[--tensors->n]);
+}
 static inline void tensor_list_auto(TensorList *tensors) {
-    attr_drop_tensors(tensors, 0);
+    tensor_list_cut(tensors, 0);
     vec_clear(tensors);
 }
 

@@ -227,7 +227,7 @@ Status *attr_parse(Str text, AttrKind kind, bool is_list, Arena *arena, TensorLi
         status = scan_error(&scan, __FILE__, __LINE__, "expected nothing more");
     scan_clear(&scan);
     if (status) {
-        attr_drop_tensors(tensors, before);
+        tensor_list_cut(tensors, before);
         return status;
     }
     *out = value;

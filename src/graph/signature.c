@@ -324,7 +324,7 @@ Status *signature_parse(Str text, Arena *arena, TensorList *tensors, Signature *
     size_t before = tensors->n;
     Status *status = parse_all(&parser);
     if (status) {
-        attr_drop_tensors(tensors, before);
+        tensor_list_cut(tensors, before);
         Str name = parser.result.name;
         status = status_prefix(status, "signature%s%.*s", name.n ? " of " : "", (int)(name.n < 100 ? name.n : 100),
                                name.n ? name.p : "");
