@@ -11,6 +11,14 @@ list(FILTER LEVEL_SOURCES EXCLUDE REGEX "_test\\.c$")
 set_source_files_properties(src/graph/known_ops.c PROPERTIES
     OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig)
 
+# A file may take in the data of its own name: x.c the bytes of x.sig. The compiler does not tell of it.
+foreach(source IN LISTS SOURCES)
+    string(REGEX REPLACE "\\.c$" ".sig" data ${source})
+    if(EXISTS ${data})
+        set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${data})
+    endif()
+endforeach()
+
 add_library(millrace_objects OBJECT ${SOURCES})
 target_include_directories(millrace_objects PRIVATE src include)
 target_link_libraries(millrace_objects PRIVATE millrace_flags)

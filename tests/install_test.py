@@ -41,7 +41,7 @@ def test_a_program_finds_the_library_by_pkg_config(prefix, tmp_path, name):
 
 
 def test_a_program_finds_the_library_by_cmake(prefix, tmp_path):
-    run("cmake", "-S", HERE, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "-G", "Ninja", "-S", HERE, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     assert run(tmp_path / "shared") == VERSION
     assert run(tmp_path / "static") == VERSION
