@@ -121,7 +121,9 @@ Status *scan_name(Scan *scan, Str *out) {
     if (scan_word(scan, out))
         return OK;
     SCAN_NEED(scan_peek(scan) == '"', scan, "expected a name");
-    return scan_quoted(scan, out);
+    TRY(scan_quoted(scan, out));
+    SCAN_NEED(out->n > 0, scan, "a name can't be empty");
+    return OK;
 }
 
 Status *scan_int(Scan *scan, int64_t *out) {

@@ -287,7 +287,7 @@ static Status *resolve_arg(Parser *p, ArgSpec *arg, const ArgWords *words) {
 static Status *parse_op_name(Parser *p) {
     Scan *scan = &p->scan;
     if (scan_peek(scan) == '"')
-        return scan_quoted(scan, &p->result.name);
+        return scan_name(scan, &p->result.name);
     const char *first = scan->at;
     while (scan->at < scan->end && (is_name_char(*scan->at) || *scan->at == '>'))
         scan->at++;

@@ -168,6 +168,8 @@ START_TEST(errors_of_form) {
     fails("A(); \"T\"", "expected : behind the name of an attribute");
     fails("A(); deprecated(0, \"x\")", "expected a version > 0");
     fails("A(); deprecated(8)", "expected , behind the version");
+    fails("A(a: \"\" * T); T: type", "a name can't be empty");
+    fails("\"\"()", "a name can't be empty");
     fails("A(); control_output", "expected a name");
     fails("A(); n: int = 9223372036854775808", "expected an integer of 64 bits");
     fails("A(); n: int = x", "column 15: expected an integer");
