@@ -1,0 +1,124 @@
+# runner — runs items in the library under test and says how each one went, one JSON line per item. No TensorFlow here.
+#
+# usage: runner.py LIBRARY ITEMS FIRST; writes {"i": n, "how": ok|wrong|error|no_kernel, "error": e, "text": t}, and before
+# each item {"begin": n}, so that the parent knows where a crash happened.
+import json
+import os
+import pickle
+import re
+import sys
+
+import numpy as np
+
+import capi
+from compare import difference, tolerance
+
+# inter = intra = 1, no graph rewriting: as the oracle ran.
+CONFIG = bytes([0x10, 1, 0x28, 1, 0x52, 5, 0x52, 3, 0x98, 1, 1])
+
+
+class Runner:
+    def __init__(self, path):
+        self.library = capi.Library(path)
+        self.graph_bytes, self.graph, self.session, self.gradients = None, None, None, {}
+
+    def open(self, item):
+        if self.graph_bytes == item["graph"] and item["variant"] != "script" and self.session:
+            return
+        self.close()
+        self.graph = capi.Graph(self.library, item["graph"])
+        self.session = capi.Session(self.graph, CONFIG)
+        self.graph_bytes = item["graph"]
+
+    def close(self):
+        if self.session:
+            self.session.close()
+        self.session = self.graph = self.graph_bytes = None
+        self.gradients = {}
+
+    def fetches(self, item, given):
+        if item["gradient"] is None:
+            return given
+        ys, xs, dys = item["gradient"]
+        key = repr((ys, xs, dys))
+        if key not in self.gradients:
+            self.gradients[key] = self.graph.gradients(ys, xs, dys)
+        found = self.gradients[key]
+        if None in found:
+            raise ValueError("no gradient for %s" % xs[found.index(None)])
+        return found
+
+    def step(self, item, step, expected):
+        """(error, text): how far the answer is off; text says what is wrong, or is empty."""
+        fetches, feeds, targets, options = step
+        try:
+            found = self.session.run(self.fetches(item, fetches), feeds, targets)
+        except capi.Error as error:
+            if isinstance(expected, int):
+                same = error.code == expected
+                return (0.0, "") if same else (np.inf, "%s instead of %s" % (error, capi.CODES[expected]))
+            raise
+        if isinstance(expected, int):
+            return np.inf, "accepted instead of %s" % capi.CODES[expected]
+        worst = 0.0
+        for i, (a, b) in enumerate(zip(found, expected)):
+            if options.get("loose"):
+                if a.shape != b.shape or a.dtype != b.dtype:
+                    return np.inf, "output %d: %s%s instead of %s%s" % (i, a.dtype, a.shape, b.dtype, b.shape)
+                continue
+            error, text = difference(a, b)
+            worst = max(worst, error)
+            if error > tolerance(b.dtype, item["tol"]):
+                return error, "output %d: %s" % (i, text)
+        return worst, ""
+
+    def item(self, item):
+        try:
+            self.open(item)
+            worst = 0.0
+            for n, (step, expected) in enumerate(zip(item["steps"], item["expect"])):
+                error, text = self.step(item, step, expected)
+                worst = max(worst, error)
+                if text:
+                    return dict(how="wrong", error=error, text="step %d: %s" % (n, text) if len(item["steps"]) > 1 else text)
+            return dict(how="ok", error=worst, text="")
+        except capi.Error as error:
+            missing = error.code == capi.UNIMPLEMENTED
+            if self.session is None and isinstance(item["expect"][0], int) and not missing:
+                return dict(how="ok", error=0.0, text="")    # refused when the graph came in
+            self.close_quietly()
+            kernel = re.search(r"no kernel[^'\"]*['\"]?(\w+)", error.message)
+            return dict(how="no_kernel" if missing else "error", error=None, text=str(error), kernel=kernel and kernel.group(1))
+        except (KeyError, ValueError, AttributeError) as error:
+            self.close_quietly()
+            return dict(how="error", error=None, text=repr(error))
+
+    def close_quietly(self):
+        try:
+            self.close()
+        except capi.Error:
+            pass
+
+
+def main():
+    library, items, first = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    with open(items, "rb") as f:
+        items = pickle.load(f)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    runner = Runner(library)
+    wanted = set(sys.argv[4].split(",")) if len(sys.argv) > 4 and sys.argv[4] else None
+    for i in range(first, len(items)):
+        if wanted and items[i]["variant"] not in wanted:
+            continue
+        print(json.dumps({"begin": i}), file=out, flush=True)
+        result = runner.item(items[i])
+        result["i"] = i
+        if result["error"] is not None and not np.isfinite(result["error"]):
+            result["error"] = "inf"
+        print(json.dumps(result), file=out, flush=True)
+    out.close()
+    os._exit(0)
+
+
+main()
