@@ -189,7 +189,7 @@ static Status *store_packed(const Decoder *d, const MessageType *type, const Fie
     size_t n = record_elements(field, record);
     if (!n && !record->bytes.n)
         return OK;
-    char *at = (char *)list.p + list.n * size;
+    char *at = n ? (char *)list.p + list.n * size : NULL;
     if (proto_kinds[field->kind].wire != WIRE_VARINT) {
         if (record->bytes.n % size)
             return malformed(d, type, record->begin, "a packed list ends inside an element");

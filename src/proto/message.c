@@ -80,8 +80,10 @@ static Status *drop_doubles(const MessageType *entry, List *list) {
 }
 
 Status *map_finish(Arena *arena, const MessageType *entry, List *list) {
-    TRY(drop_doubles(entry, list));
     const Field *value = &entry->fields[1];
+    if (!list->n)
+        return OK;
+    TRY(drop_doubles(entry, list));
     if (value->kind != PROTO_message)
         return OK;
     char *at = (char *)list->p + value->offset;
