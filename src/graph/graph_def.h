@@ -2,15 +2,14 @@
 #pragma once
 #include "graph/function.h"
 #include "graph/graph.h"
+#include "graph/op_def.h"
 
 // TensorFlow's current numbers, and the only place where they stand.
 #define TENSORFLOW_VERSION "2.21.0"
 enum { GRAPH_DEF_VERSION = 2474, GRAPH_DEF_MIN_PRODUCER = 0, GRAPH_DEF_MIN_CONSUMER = 0 };
 
-FALLIBLE Status *graph_to_proto(const Graph *graph, Text *out);             // serialized GraphDef
-FALLIBLE Status *node_to_proto(const Node *node, Arena *arena, NodeDef *out);  // views into the graph
-FALLIBLE Status *attr_to_proto(const AttrValue *value, Arena *arena, AttrValueProto *out);
-FALLIBLE Status *attr_from_proto(const AttrValueProto *proto, Arena *arena, TensorList *tensors, AttrValue *out);
+// Appends the serialized GraphDef: nodes in the order of their creation, the library, the versions.
+FALLIBLE Status *graph_to_proto(const Graph *graph, Text *out);
 
 typedef struct {
     Str name;        // of the node in the GraphDef
@@ -18,15 +17,22 @@ typedef struct {
 } TensorName;
 
 typedef struct {
+    TensorName from;
+    Output to;       // of the graph; index CONTROL where from.index is
+} InputMapping;
+
+typedef struct {
     Str prefix, default_device;
-    bool uniquify_names, uniquify_prefix, validate_colocation;
-    struct { TensorName from; Output to; } *input_map;
+    bool uniquify_names, uniquify_prefix;
+    bool internal_names;            // a node's name may begin with _, as in partitions that a master sends
+    bool validate_colocation;       // "_class" must name nodes that are there; without options it must
+    const InputMapping *input_map;
     int32_t n_input_map;
-    Node **controls;             // every imported node without inputs runs after these
+    Node *const *controls;          // every imported node that reads nothing imported runs after these
     int32_t n_controls;
-    TensorName *return_outputs;
+    const TensorName *return_outputs;
     int32_t n_return_outputs;
-    Str *return_nodes;
+    const Str *return_nodes;
     int32_t n_return_nodes;
 } ImportOptions;
 
@@ -34,10 +40,14 @@ typedef struct {
     Arena arena;
     Output *return_outputs;
     Node **return_nodes;
-    TensorName *unused_mappings;
+    TensorName *unused_mappings;    // keys of the input map that name nothing in the GraphDef
     int32_t n_unused_mappings;
 } ImportResults;
 
-// All or nothing: on failure the graph is as it was. Errors name the node and its op.
+// Nodes may come in any order and are made in the given one as far as edges allow; a cycle must close at a Merge.
+// All or nothing: on failure the graph is as it was. Errors name the node and its op. `options` may be NULL.
 FALLIBLE Status *graph_import(Graph *graph, Str bytes, const ImportOptions *options, ImportResults *out);
 void import_results_clear(ImportResults *results);
+static inline void import_results_auto(ImportResults *results) {
+    import_results_clear(results);
+}

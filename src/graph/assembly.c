@@ -1,0 +1,283 @@
+// Assembly — see assembly.h.
+#include "graph/assembly.h"
+
+#include "graph/function.h"
+#include "proto/tensor_proto.h"
+
+void assembly_begin(Assembly *assembly, Graph *graph) {
+    assembly->graph = graph;
+    assembly->budget = SPLAT_BUDGET;
+    assembly->nodes_before = graph->nodes.n;
+    assembly->tensors_before = graph->tensors.n;
+    assembly->version_before = graph->version;
+    assembly->edit_before = graph->edit;
+}
+
+void assembly_undo(Assembly *assembly) {
+    Graph *graph = assembly->graph;
+    while (graph->nodes.n > assembly->nodes_before)
+        graph_remove_last(graph);
+    tensor_list_cut(&graph->tensors, assembly->tensors_before);
+    graph->version = assembly->version_before;
+    graph->edit = assembly->edit_before;
+}
+
+void assembly_clear(Assembly *assembly) {
+    vec_clear(&assembly->sources);
+    vec_clear(&assembly->edges);
+}
+
+// ---------------------------------------- edges
+
+static Flow part_flow(const Part *part) {
+    return part->type->op ? part->type->op->flow : FLOW_NONE;
+}
+
+static bool is_back_edge(const Assembly *a, const Part *part, const Source *source) {
+    return source->part != OUTSIDE && source->index != CONTROL && part_flow(part) == FLOW_MERGE &&
+           part_flow(&a->parts[source->part]) == FLOW_NEXT;
+}
+
+Status *assembly_source(const Assembly *a, const Source *source, Node **out_node, int *first, int *count) {
+    const Part *from = &a->parts[source->part];
+    int start = 0, n = from->node->n_outputs;
+    if (source->arg != FLAT)
+        node_output_span(from->node, source->arg, &start, &n);
+    if (source->index != WHOLE_LIST) {
+        NEED(source->index >= 0 && source->index < n, INVALID_ARGUMENT,
+             "Connecting to invalid output %d of source node %.*s which has %d outputs.", source->index,
+             STR_ARGS(from->name), n);
+        start += source->index;
+        n = 1;
+    }
+    *out_node = from->node;
+    *first = start;
+    *count = n;
+    return OK;
+}
+
+static Status *push_edge(Assembly *a, const Source *source) {
+    if (source->part == OUTSIDE) {
+        NEED_MEMORY(vec_push(&a->edges, source->outside));
+        return OK;
+    }
+    if (!a->parts[source->part].node) {  // a back edge: closed at the end
+        NEED_MEMORY(vec_push(&a->edges, (Output){0}));
+        return OK;
+    }
+    Node *node;
+    int first, count;
+    TRY(assembly_source(a, source, &node, &first, &count));
+    for (int i = 0; i < count; i++)
+        NEED_MEMORY(vec_push(&a->edges, (Output){node, first + i}));
+    return OK;
+}
+
+// ---------------------------------------- one node
+
+static Status *add_attrs(Assembly *a, const Part *part, NodeBuilder *builder) {
+    const NodeDef *def = part->def;
+    for (size_t i = 0; i < def->attr.n; i++) {
+        Str name = def->attr.p[i].key;
+        bool internal = name.n > 0 && name.p[0] == '_';
+        if (!internal && signature_attr(&part->type->signature, name) < 0)
+            continue;  // of a newer TensorFlow: importing programs ignore what they don't know
+        if (str_equal(name, STR("_output_shapes")))
+            continue;  // what inference said where the graph was written; often stale
+        AttrValue value;
+        TRY(status_prefix(attr_from_proto(def->attr.p[i].value, &builder->arena, &builder->tensors, &a->budget, &value),
+                          "attr '%.*s'", STR_ARGS(name)));
+        if (a->attr)
+            TRY(a->attr(a, part, name, &value, builder));
+        if (value.kind != ATTR_NONE || value.is_list)
+            builder_attr(builder, name, &value);
+    }
+    return OK;
+}
+
+static Status *add_inputs(Assembly *a, const Part *part, NodeBuilder *builder) {
+    a->edges.n = 0;
+    for (int i = 0; i < part->n_sources; i++) {
+        const Source *source = &a->sources.p[part->first_source + (size_t)i];
+        if (source->index != CONTROL)
+            TRY(push_edge(a, source));
+        else
+            builder_control(builder, source->part == OUTSIDE ? source->outside.node : a->parts[source->part].node);
+    }
+    builder_flat_inputs(builder, a->edges.p, (int)a->edges.n);
+    return OK;
+}
+
+static Status *make_node(Assembly *a, Part *part) {
+    NEED(a->graph->nodes.n < MAX_GRAPH_NODES, RESOURCE_EXHAUSTED, "a graph of more than %d nodes", MAX_GRAPH_NODES);
+    AUTO(builder) NodeBuilder builder;
+    builder_init(&builder, a->graph, part->type->name, part->name);
+    builder_device(&builder, part->device);
+    Status *status = add_inputs(a, part, &builder);
+    if (!status)
+        status = add_attrs(a, part, &builder);
+    if (status)
+        return status_prefix(status, "{{node %.*s}} (%.*s)", STR_ARGS(part->name), STR_ARGS(part->type->name));
+    return builder_finish(&builder, &part->node);
+}
+
+// ---------------------------------------- order
+
+// Those parts that are ready, the first of the list on top.
+typedef VEC(int32_t) Heap;
+
+static bool heap_push(Heap *heap, int32_t part) {
+    if (!vec_push(heap, part))
+        return false;
+    size_t at = heap->n - 1;
+    while (at > 0 && heap->p[(at - 1) / 2] > part) {
+        heap->p[at] = heap->p[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->p[at] = part;
+    return true;
+}
+
+static int32_t heap_pop(Heap *heap) {
+    int32_t top = heap->p[0];
+    int32_t last = heap->p[--heap->n];
+    size_t at = 0;
+    for (size_t child = 1; child < heap->n; child = 2 * at + 1) {
+        if (child + 1 < heap->n && heap->p[child + 1] < heap->p[child])
+            child++;
+        if (heap->p[child] >= last)
+            break;
+        heap->p[at] = heap->p[child];
+        at = child;
+    }
+    if (heap->n)
+        heap->p[at] = last;
+    return top;
+}
+
+typedef struct {
+    size_t *first;     // readers of part i: readers[first[i]] to readers[first[i + 1]]
+    int32_t *readers;
+    Heap ready;
+} Order;
+
+static void order_auto(Order *order) {
+    free(order->first);
+    free(order->readers);
+    vec_clear(&order->ready);
+}
+
+// Counts what each part waits for; true if the list is in order already.
+static bool count_waiting(Assembly *a) {
+    bool ordered = true;
+    for (size_t i = 0; i < a->n_parts; i++) {
+        Part *part = &a->parts[i];
+        part->waiting = 0;
+        for (int j = 0; j < part->n_sources; j++) {
+            const Source *source = &a->sources.p[part->first_source + (size_t)j];
+            if (source->part == OUTSIDE || is_back_edge(a, part, source))
+                continue;
+            part->waiting++;
+            ordered &= (size_t)source->part < i;
+        }
+    }
+    return ordered;
+}
+
+static Status *order_init(const Assembly *a, Order *order) {
+    order->first = calloc(a->n_parts + 2, sizeof *order->first);
+    order->readers = calloc(a->sources.n + 1, sizeof *order->readers);
+    NEED(order->first && order->readers, RESOURCE_EXHAUSTED, "out of memory");
+    // Counting two places ahead leaves each part's own place free to serve as the cursor while filling.
+    for (int fill = 0; fill < 2; fill++) {
+        for (size_t i = 0; i < a->n_parts; i++) {
+            const Part *part = &a->parts[i];
+            for (int j = 0; j < part->n_sources; j++) {
+                const Source *source = &a->sources.p[part->first_source + (size_t)j];
+                if (source->part == OUTSIDE || is_back_edge(a, part, source))
+                    continue;
+                if (fill)
+                    order->readers[order->first[source->part + 1]++] = (int32_t)i;
+                else
+                    order->first[source->part + 2]++;
+            }
+        }
+        for (size_t i = 2; !fill && i < a->n_parts + 2; i++)
+            order->first[i] += order->first[i - 1];
+    }
+    return OK;
+}
+
+static Status *cycle_error(const Assembly *a, size_t made) {
+    for (size_t i = 0; i < a->n_parts; i++)
+        if (a->parts[i].waiting > 0)
+            FAIL(INVALID_ARGUMENT, "%zu nodes in a cycle, or behind one: the first is {{node %.*s}} (%.*s)",
+                 a->n_parts - made, STR_ARGS(a->parts[i].name), STR_ARGS(a->parts[i].type->name));
+    BUG("a cycle without nodes");
+}
+
+static Status *make_in_order(Assembly *a) {
+    AUTO(order) Order order = {0};
+    TRY(order_init(a, &order));
+    for (size_t i = 0; i < a->n_parts; i++)
+        if (a->parts[i].waiting == 0)
+            NEED_MEMORY(heap_push(&order.ready, (int32_t)i));
+    size_t made = 0;
+    while (order.ready.n) {
+        int32_t next = heap_pop(&order.ready);
+        TRY(make_node(a, &a->parts[next]));
+        made++;
+        for (size_t i = order.first[next]; i < order.first[next + 1]; i++)
+            if (--a->parts[order.readers[i]].waiting == 0)
+                NEED_MEMORY(heap_push(&order.ready, order.readers[i]));
+    }
+    return made == a->n_parts ? OK : cycle_error(a, made);
+}
+
+// ---------------------------------------- all
+
+static Status *close_loops(Assembly *a) {
+    for (size_t i = 0; i < a->n_parts; i++) {
+        Part *part = &a->parts[i];
+        if (part_flow(part) != FLOW_MERGE)
+            continue;
+        int input = 0;
+        for (int j = 0; j < part->n_sources && input < part->node->n_inputs; j++) {
+            const Source *source = &a->sources.p[part->first_source + (size_t)j];
+            int first = 0, count = 1;
+            Node *node = source->outside.node;
+            if (source->part != OUTSIDE && source->index != CONTROL)
+                TRY(status_prefix(assembly_source(a, source, &node, &first, &count), "{{node %.*s}} (%.*s)",
+                                  NODE_ARGS(part->node)));
+            if (!part->node->inputs[input].node && source->index != CONTROL) {
+                NEED(count == 1, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): a back edge of %d values",
+                     NODE_ARGS(part->node), count);
+                TRY(node_set_input(part->node, input, (Output){node, first}));
+            }
+            input += source->index == CONTROL ? 0 : count;
+        }
+    }
+    return OK;
+}
+
+static Status *make_all(Assembly *a) {
+    NEED_MEMORY(vec_reserve(&a->graph->nodes, a->graph->nodes.n + a->n_parts));
+    if (!count_waiting(a)) {
+        TRY(make_in_order(a));
+    } else {
+        for (size_t i = 0; i < a->n_parts; i++)
+            TRY(make_node(a, &a->parts[i]));
+    }
+    TRY(close_loops(a));
+    if (a->edit_before != a->graph->edit)
+        a->graph->edit = a->edit_before;  // closing a loop of new nodes changes nothing that was there
+    return OK;
+}
+
+Status *assembly_run(Assembly *assembly) {
+    NEED(assembly->n_parts <= MAX_GRAPH_NODES, RESOURCE_EXHAUSTED, "more than %d nodes", MAX_GRAPH_NODES);
+    Status *status = make_all(assembly);
+    if (status)
+        assembly_undo(assembly);
+    return status;
+}

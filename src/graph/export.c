@@ -1,0 +1,69 @@
+// Export — a Graph as GraphDef; see graph_def.h. Fields are written one by one: a function's bytes are there already.
+#include "graph/graph_def.h"
+
+enum { LENGTH_DELIMITED = 2 };
+
+static void add_varint(Text *out, uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+        text_char(out, (char)(value | 0x80));
+    text_char(out, (char)value);
+}
+
+static void add_field(Text *out, uint32_t number, Str bytes) {
+    add_varint(out, (uint64_t)number << 3 | LENGTH_DELIMITED);
+    add_varint(out, bytes.n);
+    text_add(out, bytes);
+}
+
+static Status *export_nodes(const Graph *graph, Text *out) {
+    AUTO(text) Text encoded = {0};
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        if (!graph->nodes.p[i])
+            continue;
+        AUTO(arena) Arena arena = {0};
+        NodeDef def;
+        TRY(node_to_proto(graph->nodes.p[i], &arena, &def));
+        encoded.n = 0;
+        TRY(PROTO_ENCODE(NodeDef, &def, &encoded));
+        add_field(out, GraphDef_node, text_str(&encoded));
+    }
+    return OK;
+}
+
+static Status *export_library(const Graph *graph, Text *out) {
+    const FunctionLibrary *library = graph->functions;
+    AUTO(text) Text all = {0};
+    AUTO(text) Text one = {0};
+    for (size_t i = 0; i < library->order.n; i++)
+        add_field(&all, FunctionDefLibraryProto_function, library->order.p[i]->bytes);
+    for (size_t i = 0; i < library->gradient_order.n; i++) {
+        const FunctionGradient *from = library->gradient_order.p[i];
+        GradientDef def = {.function_name = from->function, .gradient_func = from->gradient};
+        one.n = 0;
+        TRY(PROTO_ENCODE(GradientDef, &def, &one));
+        add_field(&all, FunctionDefLibraryProto_gradient, text_str(&one));
+    }
+    for (size_t i = 0; i < library->registered.n; i++) {
+        const FunctionGradient *from = &library->registered.p[i];
+        RegisteredGradientProto def = {.registered_op_type = from->function, .gradient_func = from->gradient};
+        one.n = 0;
+        TRY(PROTO_ENCODE(RegisteredGradientProto, &def, &one));
+        add_field(&all, FunctionDefLibraryProto_registered_gradients, text_str(&one));
+    }
+    NEED(!all.failed, RESOURCE_EXHAUSTED, "out of memory");
+    add_field(out, GraphDef_library, text_str(&all));
+    return OK;
+}
+
+Status *graph_to_proto(const Graph *graph, Text *out) {
+    TRY(export_nodes(graph, out));
+    TRY(export_library(graph, out));
+    VersionDef versions = {.producer = graph->versions.producer, .min_consumer = graph->versions.min_consumer};
+    versions.bad_consumers.p = graph->versions.bad_consumers.p;
+    versions.bad_consumers.n = graph->versions.bad_consumers.n;
+    AUTO(text) Text encoded = {0};
+    TRY(PROTO_ENCODE(VersionDef, &versions, &encoded));
+    add_field(out, GraphDef_versions, text_str(&encoded));
+    NEED(!out->failed && !encoded.failed, RESOURCE_EXHAUSTED, "out of memory");
+    return OK;
+}

@@ -1,0 +1,23 @@
+// Importer — one import while it runs: what import.c and import_edges.c share.
+#pragma once
+#include "graph/assembly.h"
+#include "graph/graph_def.h"
+
+typedef struct {
+    Graph *graph;
+    const ImportOptions *options;
+    Arena arena;
+    VEC(NodeDef *) defs;
+    VEC(Str) functions, gradients, registered;  // serialized
+    VersionDef *versions;
+    Map names;      // of the GraphDef's nodes -> position + 1
+    Map scopes;     // that the graph's nodes lie in
+    Map mappings;   // "name:index" -> MappingUse *
+    Str prefix;     // with its slash, or empty
+    Assembly assembly;
+    size_t functions_before, gradients_before, registered_before;
+    int32_t min_consumer_before;
+} Importer;
+
+FALLIBLE Status *import_edges(Importer *m);    // fills the sources of every part
+FALLIBLE Status *import_results(Importer *m, ImportResults *out);
