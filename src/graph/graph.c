@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 
 #include "graph/function.h"
+#include "graph/graph_def.h"
 
 Status *graph_new(Graph **out) {
     Graph *graph = calloc(1, sizeof *graph);
@@ -12,6 +13,7 @@ Status *graph_new(Graph **out) {
         free(graph);
         FAIL(RESOURCE_EXHAUSTED, "out of memory");
     }
+    graph->versions = (Versions){.producer = GRAPH_DEF_VERSION, .min_consumer = GRAPH_DEF_MIN_CONSUMER};
     *out = graph;
     return OK;
 }
@@ -19,14 +21,6 @@ Status *graph_new(Graph **out) {
 Graph *graph_retain(Graph *graph) {
     atomic_fetch_add_explicit(&graph->references, 1, memory_order_relaxed);
     return graph;
-}
-
-static void functions_free(FunctionLibrary *library) {
-    for (size_t i = 0; i < library->order.n; i++)
-        function_release(library->order.p[i]);
-    vec_clear(&library->order);
-    map_clear(&library->functions);
-    free(library);
 }
 
 void graph_release(Graph *graph) {
@@ -42,7 +36,7 @@ void graph_release(Graph *graph) {
         tensor_clear(&graph->tensors.p[i]);
     vec_clear(&graph->tensors);
     vec_clear(&graph->versions.bad_consumers);
-    functions_free(graph->functions);
+    function_library_free(graph->functions);
     arena_clear(&graph->arena);
     free(graph);
 }

@@ -14,6 +14,7 @@ typedef struct {
     Map scopes;     // that the graph's nodes lie in
     Map mappings;   // "name:index" -> MappingUse *
     Str prefix;     // with its slash, or empty
+    int32_t *controlled;  // by part: 1 + the last part that runs after it
     Assembly assembly;
     size_t functions_before, gradients_before, registered_before;
     int32_t min_consumer_before;

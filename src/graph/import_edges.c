@@ -60,14 +60,25 @@ static Status *mapping_find(Importer *m, TensorName name, MappingUse **out) {
 
 // ---------------------------------------- sources
 
+// Whether the part runs after that node already.
+static bool control_is_known(Importer *m, const Part *part, const Source *source) {
+    int32_t mine = (int32_t)(part - m->assembly.parts) + 1;
+    if (source->part != OUTSIDE) {
+        bool known = m->controlled[source->part] == mine;
+        m->controlled[source->part] = mine;
+        return known;
+    }
+    for (int i = 0; i < part->n_sources; i++) {
+        const Source *there = &m->assembly.sources.p[part->first_source + (size_t)i];
+        if (there->index == CONTROL && there->part == OUTSIDE && there->outside.node == source->outside.node)
+            return true;
+    }
+    return false;
+}
+
 static Status *add_source(Importer *m, Part *part, Source source) {
-    if (source.index == CONTROL)
-        for (int i = 0; i < part->n_sources; i++) {
-            const Source *there = &m->assembly.sources.p[part->first_source + (size_t)i];
-            if (there->index == CONTROL && there->part == source.part && there->outside.node == source.outside.node)
-                return OK;
-        }
-    NEED(part->n_sources < INT16_MAX * 32, INVALID_ARGUMENT, "Node '%.*s' has too many inputs", STR_ARGS(part->name));
+    if (source.index == CONTROL && control_is_known(m, part, &source))
+        return OK;
     NEED_MEMORY(vec_push(&m->assembly.sources, source));
     part->n_sources++;
     return OK;
@@ -160,6 +171,8 @@ Status *import_edges(Importer *m) {
     for (int i = 0; i < m->options->n_controls; i++)
         NEED(m->options->controls[i]->graph == m->graph && m->options->controls[i]->id >= 0, INVALID_ARGUMENT,
              "a control dependency that is not in the graph");
+    m->controlled = ARENA_ARRAY(&m->arena, int32_t, m->assembly.n_parts);
+    NEED_MEMORY(m->controlled);
     for (size_t i = 0; i < m->assembly.n_parts; i++)
         TRY(import_part(m, &m->assembly.parts[i]));
     return OK;
