@@ -84,8 +84,8 @@ static bool path_of(DType dtype, const LoopTable *table, ComputeType *type, Elem
     case DT_complex64: *type = TYPE_C64; return true;
     case DT_complex128: *type = TYPE_C128; return true;
     case DT_bool: *type = TYPE_BOOL; return true;
-    case DT_half: loop->load = table->half_to_float, loop->store = table->float_to_half; break;
-    case DT_bfloat16: loop->load = table->bfloat16_to_float, loop->store = table->float_to_bfloat16; break;
+    case DT_half: loop->load = table->sixteen->half_to_float, loop->store = table->sixteen->float_to_half; break;
+    case DT_bfloat16: loop->load = table->sixteen->bfloat16_to_float, loop->store = table->sixteen->float_to_bfloat16; break;
     case DT_int8: case DT_qint8: loop->load = int8_to_int32, loop->store = low_8_bits; break;
     case DT_int16: case DT_qint16: loop->load = int16_to_int32, loop->store = low_16_bits; break;
     case DT_uint8: case DT_quint8: loop->load = uint8_to_uint32, loop->store = low_8_bits; break;

@@ -175,8 +175,8 @@ START_TEST(sixteen_bit_floats_convert_exactly) {
         bits[i] = (uint16_t)i;
     FOR_EACH_LEVEL {
         const LoopTable *table = loops_table();
-        table->half_to_float(bits, wide, 65536);
-        table->float_to_half(wide, back, 65536);
+        table->sixteen->half_to_float(bits, wide, 65536);
+        table->sixteen->float_to_half(wide, back, 65536);
         for (int i = 0; i < 65536; i++) {
             float want = half_to_float((Half){(uint16_t)i});
             ck_assert(memcmp(&wide[i], &want, 4) == 0);
@@ -186,10 +186,10 @@ START_TEST(sixteen_bit_floats_convert_exactly) {
             uint32_t any = (uint32_t)next_random();
             memcpy(&wide[i], &any, 4);
         }
-        table->float_to_half(wide, back, 65536);
+        table->sixteen->float_to_half(wide, back, 65536);
         for (int i = 0; i < 65536; i++)
             ck_assert_int_eq(back[i], half_from_float(wide[i]).bits);
-        table->float_to_bfloat16(wide, back, 65536);
+        table->sixteen->float_to_bfloat16(wide, back, 65536);
         for (int i = 0; i < 65536; i++)
             ck_assert_int_eq(back[i], bfloat16_from_float(wide[i]).bits);
     }

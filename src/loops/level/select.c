@@ -83,17 +83,5 @@ static void float_to_bfloat16s(const void *from, void *to, int64_t n) {
     }
 }
 
-extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], LEVEL(loop_table_i32)[],
-    LEVEL(loop_table_i64)[], LEVEL(loop_table_u32)[], LEVEL(loop_table_u64)[], LEVEL(loop_table_c64)[],
-    LEVEL(loop_table_c128)[], LEVEL(loop_table_b8)[];
-
-const LoopTable LEVEL(loops) = {
-    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
-                    LEVEL(loop_table_u32), LEVEL(loop_table_u64), LEVEL(loop_table_c64), LEVEL(loop_table_c128),
-                    LEVEL(loop_table_b8)},
-    .select = {select_1, select_2, select_4, select_8, select_16},
-    .half_to_float = half_to_floats,
-    .bfloat16_to_float = bfloat16_to_floats,
-    .float_to_half = float_to_halves,
-    .float_to_bfloat16 = float_to_bfloat16s,
-};
+const SelectFn LEVEL(loop_selects)[5] = {select_1, select_2, select_4, select_8, select_16};
+const SixteenTable LEVEL(loop_sixteen) = {half_to_floats, bfloat16_to_floats, float_to_halves, float_to_bfloat16s};

@@ -5,10 +5,34 @@
 
 typedef enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, TYPE_U32, TYPE_U64, TYPE_C64, TYPE_C128, TYPE_BOOL, TYPES } ComputeType;
 
+typedef enum { CAST_F32, CAST_F64, CAST_I32, CAST_I64, CAST_U32, CAST_U64, CAST_I8, CAST_U8, CAST_I16, CAST_U16, CAST_BOOL,
+               CAST_TYPES } CastType;
+
+typedef struct {
+    ConvertFn half_to_float, bfloat16_to_float, float_to_half, float_to_bfloat16;
+} SixteenTable;
+
+// Reductions gather in an accumulator of the type's own width or, for float and complex64, of twice that.
+typedef enum { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN, FOLD_SQUARES, FOLDS } Fold;
+typedef struct {
+    // *acc = fold(*acc, in[0] .. in[n - 1])
+    void (*row)(const void *in, int64_t n, void *acc);
+    // acc[j] = fold(acc[j], in[r * stride + j] over r), 0 <= j < n
+    void (*rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc);
+} FoldLoops;
+typedef struct {
+    // Index of the first greatest (least) of in[0], in[step] ... n elements, for each of `inner` neighbours.
+    void (*greatest)(const void *in, int64_t n, int64_t step, int64_t inner, int64_t *out);
+    void (*least)(const void *in, int64_t n, int64_t step, int64_t inner, int64_t *out);
+} ArgLoops;
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
-    SelectFn select[5];                        // by log2 of the element's size
-    ConvertFn half_to_float, bfloat16_to_float, float_to_half, float_to_bfloat16;
+    const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
+    const SixteenTable *sixteen;
+    const ConvertFn (*cast)[CAST_TYPES];       // [from][to]
+    const FoldLoops (*fold)[FOLDS];            // [type][fold], NULL functions where the type has no such fold
+    const ArgLoops *arg;                       // [type]
 } LoopTable;
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;

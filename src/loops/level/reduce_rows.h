@@ -1,0 +1,93 @@
+// The folds of one type. Included once per type with T, A (the accumulator), NAME and the folds' expressions set.
+//
+// Sums are blocked: a few hundred elements in the type itself, in as many running sums as keep the vector units busy,
+// then into the wider accumulator. The order depends on the extents only.
+#define PASTE3_(a, b) a##_##b
+#define PASTE3(a, b) PASTE3_(a, b)
+#define FN(fold) PASTE3(fold, NAME)
+
+enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(BLOCK) = 1024 };
+
+// `begin` is the fold's neutral element; step folds one element into a running value, join an accumulator's.
+#define FOLD_LOOPS(fold, begin, step, join)                                                                   \
+    static void FN(fold##_row)(const void *in, int64_t n, void *acc) {                                        \
+        const T *p = in;                                                                                      \
+        A total = *(A *)acc;                                                                                  \
+        while (n > 0) {                                                                                       \
+            int64_t block = n < FN(BLOCK) ? n : FN(BLOCK), i = 0;                                             \
+            T lanes[FN(SPREAD)];                                                                              \
+            if (block >= FN(SPREAD)) {                                                                        \
+                for (int j = 0; j < FN(SPREAD); j++)                                                          \
+                    lanes[j] = begin;                                                                         \
+                for (; i + FN(SPREAD) <= block; i += FN(SPREAD))                                              \
+                    for (int j = 0; j < FN(SPREAD); j++) {                                                    \
+                        T x = p[i + j], y = lanes[j];                                                         \
+                        lanes[j] = step;                                                                      \
+                    }                                                                                         \
+                for (int j = 0; j < FN(SPREAD); j++) {                                                        \
+                    A x = (A)lanes[j], y = total;                                                             \
+                    total = join;                                                                             \
+                }                                                                                             \
+            }                                                                                                 \
+            T rest = begin;                                                                                   \
+            for (; i < block; i++) {                                                                          \
+                T x = p[i], y = rest;                                                                         \
+                rest = step;                                                                                  \
+            }                                                                                                 \
+            A x = (A)rest, y = total;                                                                         \
+            total = join;                                                                                     \
+            p += block;                                                                                       \
+            n -= block;                                                                                       \
+        }                                                                                                     \
+        *(A *)acc = total;                                                                                    \
+    }                                                                                                         \
+    static void FN(fold##_rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc) {         \
+        enum { TILE = 1024 / sizeof(T) };                                                                     \
+        for (int64_t at = 0; at < n; at += TILE) {                                                            \
+            int64_t width = n - at < TILE ? n - at : TILE;                                                    \
+            A *total = (A *)acc + at;                                                                         \
+            for (int64_t first = 0; first < rows; first += 64) {                                              \
+                int64_t last = rows - first < 64 ? rows : first + 64;                                         \
+                T tile[TILE];                                                                                 \
+                for (int64_t j = 0; j < width; j++)                                                           \
+                    tile[j] = begin;                                                                          \
+                for (int64_t r = first; r < last; r++) {                                                      \
+                    const T *p = (const T *)in + r * stride + at;                                             \
+                    for (int64_t j = 0; j < width; j++) {                                                     \
+                        T x = p[j], y = tile[j];                                                              \
+                        tile[j] = step;                                                                       \
+                    }                                                                                         \
+                }                                                                                             \
+                for (int64_t j = 0; j < width; j++) {                                                         \
+                    A x = (A)tile[j], y = total[j];                                                           \
+                    total[j] = join;                                                                          \
+                }                                                                                             \
+            }                                                                                                 \
+        }                                                                                                     \
+    }
+REDUCE_FOLDS
+#undef FOLD_LOOPS
+
+#ifdef HAS_ORDER
+#define ARG_LOOP(name, better)                                                                                \
+    static void FN(name)(const void *in, int64_t n, int64_t step, int64_t inner, int64_t *out) {              \
+        for (int64_t j = 0; j < inner; j++) {                                                                 \
+            const T *p = (const T *)in + j;                                                                   \
+            int64_t best = 0;                                                                                 \
+            bool found = false;                                                                               \
+            T y = p[0];                                                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                                 \
+                T x = p[i * step];                                                                            \
+                if (x == x && (!found || (better)))                                                           \
+                    best = i, y = x, found = true;                                                            \
+            }                                                                                                 \
+            out[j] = best;                                                                                    \
+        }                                                                                                     \
+    }
+ARG_LOOP(greatest, x > y)
+ARG_LOOP(least, x < y)
+#undef ARG_LOOP
+#endif
+#undef FN
+#undef PASTE3
+#undef PASTE3_

@@ -1,0 +1,22 @@
+// LoopTable of this level.
+#include "loops/level/table.h"
+
+extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], LEVEL(loop_table_i32)[],
+    LEVEL(loop_table_i64)[], LEVEL(loop_table_u32)[], LEVEL(loop_table_u64)[], LEVEL(loop_table_c64)[],
+    LEVEL(loop_table_c128)[], LEVEL(loop_table_b8)[];
+extern const SelectFn LEVEL(loop_selects)[5];
+extern const SixteenTable LEVEL(loop_sixteen);
+extern const ConvertFn LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
+extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
+extern const ArgLoops LEVEL(loop_args)[TYPES];
+
+const LoopTable LEVEL(loops) = {
+    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
+                    LEVEL(loop_table_u32), LEVEL(loop_table_u64), LEVEL(loop_table_c64), LEVEL(loop_table_c128),
+                    LEVEL(loop_table_b8)},
+    .select = LEVEL(loop_selects),
+    .sixteen = &LEVEL(loop_sixteen),
+    .cast = LEVEL(loop_casts),
+    .fold = LEVEL(loop_folds),
+    .arg = LEVEL(loop_args),
+};
