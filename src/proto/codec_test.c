@@ -16,13 +16,15 @@ static void tear_down(void) {
 
 #define BYTES(...) ((Str){(const char *)(const unsigned char[]){__VA_ARGS__}, sizeof((unsigned char[]){__VA_ARGS__})})
 
-#define DECODED(Type, bytes)                                              \
-    __extension__({                                                       \
-        Type *message_ = NULL;                                            \
-        Status *status_ = PROTO_DECODE(Type, &arena, (bytes), &message_); \
-        ck_assert_msg(!status_, "%s", status_message(status_));           \
-        message_;                                                         \
-    })
+// The message views the bytes: a literal of them must live as long as the test, so this is no block of its own.
+#define DECODED(Type, bytes) ((Type *)decoded(&message_##Type, (bytes)))
+
+static void *decoded(const MessageType *type, Str bytes) {
+    void *message = NULL;
+    Status *status = proto_decode(&arena, type, bytes, &message);
+    ck_assert_msg(!status, "%s", status_message(status));
+    return message;
+}
 
 static Code decode_code(const MessageType *type, Str bytes) {
     void *message;
