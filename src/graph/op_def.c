@@ -59,31 +59,36 @@ static Status *attr_spec(const OpDef_AttrDef *def, Arena *arena, TensorList *ten
         TRY(attr_from_proto(def->allowed_values, arena, tensors, &budget, &spec.allowed));
         NEED(spec.allowed.is_list && (spec.allowed.n == 0 || spec.allowed.kind == spec.kind), INVALID_ARGUMENT,
              "the allowed values aren't a list of %s", attr_kind_name(spec.kind, false));
+        NEED(spec.kind == ATTR_TYPE || spec.kind == ATTR_STRING || spec.allowed.n == 0, INVALID_ARGUMENT,
+             "only types and strings have allowed values");
         spec.allowed.is_list = spec.allowed.n > 0;
     }
     if (def->default_value) {
         spec.has_default = true;
         TRY(attr_from_proto(def->default_value, arena, tensors, &budget, &spec.fallback));
         TRY(status_prefix(signature_check_value(&spec, &spec.fallback), "its default"));
+        spec.fallback.kind = spec.kind;  // an empty list doesn't say of what
     }
     *out = spec;
     return OK;
 }
 
-static Status *arg_attr(const Signature *signature, Str name, AttrKind kind, bool is_list, int16_t *out) {
+// `attrs` maps the names of the attributes to their AttrSpecs.
+static Status *arg_attr(const Signature *signature, const Map *attrs, Str name, AttrKind kind, bool is_list,
+                        int16_t *out) {
     *out = -1;
     if (name.n == 0)
         return OK;
-    int at = signature_attr(signature, name);
-    NEED(at >= 0, INVALID_ARGUMENT, "no attribute '%.*s'", STR_ARGS(name));
-    const AttrSpec *spec = &signature->attrs[at];
+    const AttrSpec *spec = map_find(attrs, name);
+    NEED(spec, INVALID_ARGUMENT, "no attribute '%.*s'", STR_ARGS(name));
     NEED(spec->kind == kind && spec->is_list == is_list, INVALID_ARGUMENT, "attribute '%.*s' is no %s",
          STR_ARGS(name), attr_kind_name(kind, is_list));
-    *out = (int16_t)at;
+    *out = (int16_t)(spec - signature->attrs);
     return OK;
 }
 
-static Status *arg_spec(const OpDef_ArgDef *def, const Signature *signature, Arena *arena, ArgSpec *out) {
+static Status *arg_spec(const OpDef_ArgDef *def, const Signature *signature, const Map *attrs, Arena *arena,
+                        ArgSpec *out) {
     ArgSpec spec = {.is_ref = def->is_ref};
     TRY(copy_name(arena, def->name, &spec.name));
     NEED(def->type == DT_INVALID || dtype_is_valid((DType)def->type), INVALID_ARGUMENT, "%d is no data type",
@@ -93,9 +98,9 @@ static Status *arg_spec(const OpDef_ArgDef *def, const Signature *signature, Are
         spec.dtype = dtype_base(spec.dtype);
         spec.is_ref = true;
     }
-    TRY(arg_attr(signature, def->type_attr, ATTR_TYPE, false, &spec.type_attr));
-    TRY(arg_attr(signature, def->number_attr, ATTR_INT, false, &spec.number_attr));
-    TRY(arg_attr(signature, def->type_list_attr, ATTR_TYPE, true, &spec.list_attr));
+    TRY(arg_attr(signature, attrs, def->type_attr, ATTR_TYPE, false, &spec.type_attr));
+    TRY(arg_attr(signature, attrs, def->number_attr, ATTR_INT, false, &spec.number_attr));
+    TRY(arg_attr(signature, attrs, def->type_list_attr, ATTR_TYPE, true, &spec.list_attr));
     int given = (spec.dtype != DT_INVALID) + (spec.type_attr >= 0) + (spec.list_attr >= 0);
     NEED(given == 1, INVALID_ARGUMENT, "%s type", given ? "more than one" : "no");
     NEED(spec.number_attr < 0 || spec.list_attr < 0, INVALID_ARGUMENT, "a number and a list of types");
@@ -112,20 +117,31 @@ static Status *names_are_unique(const Signature *signature) {
         const void *side = i < signature->n_inputs ? (const void *)signature->inputs : signature->outputs;
         NEED(map_find(&names, arg->name) != side, INVALID_ARGUMENT, "two arguments are named '%.*s'",
              STR_ARGS(arg->name));
-        NEED_MEMORY(map_set(&names, arg->name, (void *)side));
+        NEED(map_set(&names, arg->name, (void *)side), RESOURCE_EXHAUSTED, "out of memory");
+    }
+    return OK;
+}
+
+static Status *attrs_by_name(const Signature *signature, Map *out) {
+    for (int i = 0; i < signature->n_attrs; i++) {
+        AttrSpec *spec = &signature->attrs[i];
+        NEED(!map_find(out, spec->name), INVALID_ARGUMENT, "two attributes are named '%.*s'", STR_ARGS(spec->name));
+        NEED(map_set(out, spec->name, spec), RESOURCE_EXHAUSTED, "out of memory");
     }
     return OK;
 }
 
 static Status *signature_args(const OpDef *def, Arena *arena, Signature *out) {
+    AUTO(map) Map attrs = {0};
+    TRY(attrs_by_name(out, &attrs));
     out->inputs = ARENA_ARRAY(arena, ArgSpec, def->input_arg.n);
     out->outputs = ARENA_ARRAY(arena, ArgSpec, def->output_arg.n);
     NEED(out->inputs && out->outputs, RESOURCE_EXHAUSTED, "out of memory");
     for (size_t i = 0; i < def->input_arg.n; i++)
-        TRY(status_prefix(arg_spec(&def->input_arg.p[i], out, arena, &out->inputs[i]), "input '%.*s'",
+        TRY(status_prefix(arg_spec(&def->input_arg.p[i], out, &attrs, arena, &out->inputs[i]), "input '%.*s'",
                           STR_ARGS(def->input_arg.p[i].name)));
     for (size_t i = 0; i < def->output_arg.n; i++)
-        TRY(status_prefix(arg_spec(&def->output_arg.p[i], out, arena, &out->outputs[i]), "output '%.*s'",
+        TRY(status_prefix(arg_spec(&def->output_arg.p[i], out, &attrs, arena, &out->outputs[i]), "output '%.*s'",
                           STR_ARGS(def->output_arg.p[i].name)));
     out->n_inputs = (int16_t)def->input_arg.n;
     out->n_outputs = (int16_t)def->output_arg.n;

@@ -142,5 +142,6 @@ Status *signature_check_value(const AttrSpec *spec, const AttrValue *value) {
     else if (spec->has_minimum)
         NEED(value->i >= spec->minimum, INVALID_ARGUMENT, "Value for attr '%.*s' of %lld must be at least minimum %lld",
              STR_ARGS(spec->name), (long long)value->i, (long long)spec->minimum);
-    return spec->allowed.n && !empty ? check_allowed(spec, value) : OK;
+    bool chosen = spec->kind == ATTR_TYPE || spec->kind == ATTR_STRING;
+    return chosen && spec->allowed.n && !empty ? check_allowed(spec, value) : OK;
 }
