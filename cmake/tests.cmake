@@ -46,6 +46,15 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/op_suite.c)
     endforeach()
 endif()
 
+# Programs that the Python tests drive: tests/tool/x.c.
+file(GLOB TEST_TOOLS CONFIGURE_DEPENDS tests/tool/*.c)
+foreach(source IN LISTS TEST_TOOLS)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(${name} PRIVATE millrace_open)
+endforeach()
+
 # The sanitizers are in the programs, not in Python: what Python loads runs in the plain builds only.
 if(NOT MILLRACE_SANITIZE)
     if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)
