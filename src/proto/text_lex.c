@@ -318,6 +318,6 @@ Status *lex_float(Lexer *r, bool single, double *out) {
         if (single)
             value = (double)narrow;
     }
-    *out = negative ? -value : value;
+    *out = negative && !isnan(value) ? -value : value;  // a NaN has no sign in text
     return OK;
 }
