@@ -9,6 +9,7 @@ extern const SixteenTable LEVEL(loop_sixteen);
 extern const ConvertFn LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
 extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
 extern const ArgLoops LEVEL(loop_args)[TYPES];
+extern const TransposeFn LEVEL(loop_transposes)[6];
 
 const LoopTable LEVEL(loops) = {
     .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
@@ -19,4 +20,5 @@ const LoopTable LEVEL(loops) = {
     .cast = LEVEL(loop_casts),
     .fold = LEVEL(loop_folds),
     .arg = LEVEL(loop_args),
+    .transpose = LEVEL(loop_transposes),
 };

@@ -26,6 +26,9 @@ typedef struct {
     void (*least)(const void *in, int64_t n, int64_t step, int64_t inner, int64_t *out);
 } ArgLoops;
 
+// out[j * to + i] = in[i * from + j], 0 <= i < rows, 0 <= j < columns.
+typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
@@ -33,6 +36,7 @@ typedef struct {
     const ConvertFn (*cast)[CAST_TYPES];       // [from][to]
     const FoldLoops (*fold)[FOLDS];            // [type][fold], NULL functions where the type has no such fold
     const ArgLoops *arg;                       // [type]
+    const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
 } LoopTable;
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;
