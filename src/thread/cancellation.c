@@ -35,8 +35,10 @@ static void watch_unlink(CancelWatch *watch) {
     watch->link = NULL;
 }
 
-// Runs one callback after the other, the latest registered first. A callback may free its own watch.
-static void run_watches(Cancellation *cancellation) REQUIRES(cancellation->lock) {
+// Runs one callback after the other, the latest registered first, each without it. A callback may free its own watch.
+static void run_watches(Cancellation *cancellation) REQUIRES(cancellation->lock);
+
+static void run_watches(Cancellation *cancellation) {
     cancellation->runner = pthread_self();
     while (cancellation->watches) {
         CancelWatch *watch = cancellation->watches;

@@ -14,7 +14,9 @@ static struct {
 } elastic = {.lock = MUTEX_INIT, .come = CONDITION_INIT};
 
 // The next task; fn is NULL when none came for a while and the thread should end.
-static struct Task next_task(void) REQUIRES(elastic.lock) {
+static struct Task next_task(void) REQUIRES(elastic.lock);
+
+static struct Task next_task(void) {
     int64_t deadline = clock_now() + (int64_t)IDLE_MS * CLOCK_MS;
     elastic.idle++;
     while (!elastic.queue.n && condition_wait_until(&elastic.come, &elastic.lock, deadline)) {
@@ -59,11 +61,11 @@ bool pool_elastic(TaskFn *fn, void *arg) {
     return queued;
 }
 
-void elastic_before_fork(void) {
+void UNCHECKED_LOCKING elastic_before_fork(void) {
     mutex_lock(&elastic.lock);
 }
 
-void elastic_after_fork(bool in_child) {
+void UNCHECKED_LOCKING elastic_after_fork(bool in_child) {
     if (in_child) {
         task_queue_clear(&elastic.queue);
         elastic.threads = 0;

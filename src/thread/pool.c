@@ -176,17 +176,17 @@ bool pool_start_thread(void *(*main)(void *), void *arg) {
     return true;
 }
 
-static void before_fork(void) {
+static void UNCHECKED_LOCKING before_fork(void) {
     mutex_lock(&pool.lock);
     elastic_before_fork();
 }
 
-static void after_fork_in_parent(void) {
+static void UNCHECKED_LOCKING after_fork_in_parent(void) {
     elastic_after_fork(false);
     mutex_unlock(&pool.lock);
 }
 
-static void after_fork_in_child(void) {
+static void UNCHECKED_LOCKING after_fork_in_child(void) {
     elastic_after_fork(true);
     for (int i = 0; i < POOL_WORDS; i++)
         atomic_store(&pool.idle[i], 0);

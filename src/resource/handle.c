@@ -1,0 +1,81 @@
+// Handle — see handle.h.
+#include "resource/handle.h"
+
+#include <stdlib.h>
+
+static void handle_free(Object *object) {
+    Handle *handle = (Handle *)object;
+    resource_release(handle->resource);
+    free(handle->text);
+    free(handle);
+}
+
+static void handle_print(const Object *object, void *text) {
+    const Handle *handle = (const Handle *)object;
+    text_format(text, "<%.*s %.*s>", STR_ARGS(handle->type), STR_ARGS(handle->name));
+}
+
+static const ObjectType handle_object = {"Handle", handle_free, handle_print};
+
+// Copies a name behind `*at`, which moves on.
+static Str keep(char **at, Str name) {
+    Str kept = {*at, name.n};
+    if (name.n)
+        memcpy(*at, name.p, name.n);
+    (*at)[name.n] = 0;
+    *at += name.n + 1;
+    return kept;
+}
+
+static Status *make(Resource *resource, Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out) {
+    AUTO(tensor) Tensor tensor = {0};
+    TRY(tensor_new(DT_resource, SCALAR_SHAPE, &tensor));
+    Handle *handle = calloc(1, sizeof *handle);
+    NEED_MEMORY(handle != NULL);
+    object_init(&handle->object, &handle_object);
+    *(Object **)tensor.data = &handle->object;  // the tensor owns it from here
+    handle->text = malloc(container.n + name.n + type.n + 3);
+    NEED_MEMORY(handle->text != NULL);
+    char *at = handle->text;
+    handle->container = keep(&at, container);
+    handle->name = keep(&at, name);
+    handle->type = keep(&at, type);
+    handle->resource = resource_retain(resource);
+    handle->dtype = dtype;
+    handle->shape = shape;
+    *out = tensor_retain(&tensor);
+    return OK;
+}
+
+Status *handle_tensor(Resource *resource, DType dtype, Shape shape, Tensor *out) {
+    return make(resource, resource->container, resource->name, str_of(resource->type->name), dtype, shape, out);
+}
+
+Status *handle_tensor_named(Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out) {
+    return make(NULL, container, name, type, dtype, shape, out);
+}
+
+Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out) {
+    NEED(tensor->dtype == DT_resource && i >= 0 && i < tensor_count(tensor), INVALID_ARGUMENT,
+         "expected a resource handle, got %s%s", dtype_name(tensor->dtype), shape_text(&tensor->shape));
+    Object *object = ((Object *const *)tensor->data)[i];
+    NEED(object && object->type == &handle_object, INVALID_ARGUMENT, "the resource handle is empty");
+    *out = (const Handle *)object;
+    return OK;
+}
+
+Status *handle_resource(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
+                        Resource **out) {
+    const Handle *handle;
+    TRY(handle_get(tensor, i, &handle));
+    NEED(str_is(handle->type, type->name), INVALID_ARGUMENT,
+         "Trying to access resource %.*s using the wrong type. Expected %s got %.*s", STR_ARGS(handle->name),
+         type->name, STR_ARGS(handle->type));
+    if (!handle->resource) {
+        NEED(table, NOT_FOUND, "Resource %.*s/%.*s/%s does not exist.", STR_ARGS(handle->container),
+             STR_ARGS(handle->name), type->name);
+        return resource_find(table, handle->container, handle->name, type, out);
+    }
+    *out = resource_retain(handle->resource);
+    return OK;
+}

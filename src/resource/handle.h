@@ -1,0 +1,25 @@
+// Handle — the element of a resource tensor: names a resource and, where it is in this process, holds it.
+//
+// A handle may come from a file or another process with names alone; then it is looked up in the step's table.
+#pragma once
+#include "resource/resource.h"
+#include "tensor/tensor.h"
+
+typedef struct Handle {
+    Object object;
+    Resource *resource;         // one reference; NULL: names only
+    Str container, name, type;  // type: "Variable", the name of the ResourceType
+    DType dtype;                // of the value behind it; DT_INVALID: not told
+    Shape shape;
+    char *text;                 // owns the three names
+} Handle;
+
+// A scalar resource tensor whose element holds `resource`.
+FALLIBLE Status *handle_tensor(Resource *resource, DType dtype, Shape shape, Tensor *out);
+// The same by names alone.
+FALLIBLE Status *handle_tensor_named(Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out);
+// Element i of a resource tensor, borrowed from it. INVALID_ARGUMENT: no resource tensor, or an empty element.
+FALLIBLE Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out);
+// What element i stands for, retained. INVALID_ARGUMENT where it is of another type; NOT_FOUND. `table` may be NULL.
+FALLIBLE Status *handle_resource(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
+                                 Resource **out);

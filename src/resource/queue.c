@@ -1,0 +1,440 @@
+// Queue — see queue.h. Operations wait in two lists, served from their fronts for as long as something moves.
+//
+// The life of a Waiter: made; its cancellation watched; then, under the lock, either cancelled already or listed and
+// served. Whoever takes it off its list finishes it, outside the lock: `waiter_finish` first makes sure that the
+// cancellation callback is not running, then calls done.
+#include "resource/queue.h"
+
+#include <stdlib.h>
+
+#include "resource/queue_internal.h"
+
+// ---- the resource
+
+static void queue_clear(Resource *resource) {
+    Queue *queue = (Queue *)resource;
+    ring_clear(&queue->ring);
+    free(queue->dtypes);
+    free(queue->shapes);
+    mutex_clear(&queue->lock);
+}
+
+static void ignore(void *arg, Status *status, Tensor *components) {
+    (void)arg;
+    (void)components;
+    status_free(status);
+}
+
+// Out of its table nobody can feed or drain it any more: end the waits.
+static void queue_drop(Resource *resource) {
+    queue_close((Queue *)resource, true, NULL, ignore, NULL);
+}
+
+const ResourceType queue_type = {"FIFOQueue", sizeof(Queue), queue_clear, queue_drop};
+
+static Status *queue_init(Queue *queue, const QueueSpec *spec) {
+    queue->width = spec->n;
+    queue->capacity = spec->capacity < 0 ? INT64_MAX : spec->capacity;
+    queue->ring.width = spec->n;
+    queue->dtypes = calloc((size_t)spec->n, sizeof *queue->dtypes);
+    queue->shapes = spec->shapes ? calloc((size_t)spec->n, sizeof *queue->shapes) : NULL;
+    NEED_MEMORY(queue->dtypes && (queue->shapes || !spec->shapes));
+    for (int c = 0; c < spec->n; c++) {
+        DType dtype = spec->dtypes[c];
+        NEED(dtype_is_valid(dtype) && !dtype_is_ref(dtype), INVALID_ARGUMENT, "component %d of a queue is of type %s",
+             c, dtype_name(dtype));
+        queue->dtypes[c] = dtype;
+        if (!spec->shapes)
+            continue;
+        NEED(shape_is_known(&spec->shapes[c]), INVALID_ARGUMENT,
+             "component %d of a queue has shape %s, which is not fully known", c, shape_text(&spec->shapes[c]));
+        queue->shapes[c] = spec->shapes[c];
+    }
+    return OK;
+}
+
+Status *queue_new(const QueueSpec *spec, Queue **out) {
+    NEED(spec->n > 0, INVALID_ARGUMENT, "a queue has at least one component");
+    AUTO(resource) Resource *resource = NULL;
+    TRY(resource_new(&queue_type, &resource));
+    Queue *queue = (Queue *)resource;
+    mutex_init(&queue->lock);
+    queue->enqueues.end = &queue->enqueues.first;
+    queue->dequeues.end = &queue->dequeues.first;
+    TRY(queue_init(queue, spec));
+    *out = (Queue *)resource_retain(resource);
+    return OK;
+}
+
+Queue *queue_of(Resource *resource) {
+    return resource && resource->type == &queue_type ? (Queue *)resource : NULL;
+}
+
+int queue_components(const Queue *queue) {
+    return queue->width;
+}
+
+Status *queue_check_spec(Queue *queue, const QueueSpec *spec) {
+    Str name = queue->resource.name;
+    int64_t capacity = spec->capacity < 0 ? INT64_MAX : spec->capacity;
+    NEED(capacity == queue->capacity, INVALID_ARGUMENT,
+         "Shared queue '%.*s' has capacity %lld but requested capacity was %lld", STR_ARGS(name),
+         (long long)(queue->capacity == INT64_MAX ? -1 : queue->capacity), (long long)spec->capacity);
+    bool same = spec->n == queue->width;
+    for (int c = 0; same && c < spec->n; c++)
+        same = spec->dtypes[c] == queue->dtypes[c];
+    NEED(same, INVALID_ARGUMENT, "Shared queue '%.*s' has other component types than requested", STR_ARGS(name));
+    same = !spec->shapes == !queue->shapes;
+    for (int c = 0; same && queue->shapes && c < spec->n; c++)
+        same = shape_equal(&spec->shapes[c], &queue->shapes[c]);
+    NEED(same, INVALID_ARGUMENT, "Shared queue '%.*s' has other component shapes than requested", STR_ARGS(name));
+    return OK;
+}
+
+int64_t queue_size(Queue *queue) {
+    mutex_lock(&queue->lock);
+    int64_t n = (int64_t)(queue->ring.n - queue->held);
+    mutex_unlock(&queue->lock);
+    return n;
+}
+
+bool queue_is_closed(Queue *queue) {
+    mutex_lock(&queue->lock);
+    bool closed = queue->closed;
+    mutex_unlock(&queue->lock);
+    return closed;
+}
+
+// ---- waiters and their lists
+
+static bool is_dequeue(const Waiter *waiter) {
+    return waiter->kind == WAIT_DEQUEUE || waiter->kind == WAIT_DEQUEUE_MANY;
+}
+
+static void list_add(WaiterList *list, Waiter *waiter) {
+    waiter->next = NULL;
+    *list->end = waiter;
+    list->end = &waiter->next;
+}
+
+static Waiter *list_take_first(WaiterList *list) {
+    Waiter *waiter = list->first;
+    list->first = waiter->next;
+    if (!list->first)
+        list->end = &list->first;
+    return waiter;
+}
+
+static void list_take(WaiterList *list, Waiter *waiter) {
+    Waiter **at = &list->first;
+    while (*at != waiter)
+        at = &(*at)->next;
+    *at = waiter->next;
+    if (!*at)
+        list->end = at;
+}
+
+static void waiter_free(Waiter *waiter) {
+    for (int c = 0; waiter->components && c < waiter->queue->width; c++)
+        tensor_clear(&waiter->components[c]);
+    free(waiter->components);
+    ring_clear(&waiter->taken);
+    resource_release(&waiter->queue->resource);
+    free(waiter);
+}
+
+// The result of a dequeue, from what was taken: n tensors in `out`.
+static Status *gather(Waiter *waiter, Tensor *out) {
+    const Queue *queue = waiter->queue;
+    if (waiter->kind == WAIT_DEQUEUE) {
+        memcpy(out, ring_front(&waiter->taken), (size_t)queue->width * sizeof *out);
+        ring_drop_front(&waiter->taken);
+        for (int c = 0; c < queue->width; c++)
+            TRY(queue_own(&out[c]));
+        return OK;
+    }
+    for (int c = 0; c < queue->width; c++)
+        TRY(queue_stack(&waiter->taken, c, queue->dtypes[c], queue->shapes[c], &out[c]));
+    return OK;
+}
+
+// Calls done and frees. The waiter is on no list, and no lock is held.
+static void waiter_finish(Waiter *waiter) {
+    if (waiter->watched)
+        cancellation_unwatch(waiter->cancellation, &waiter->watch);
+    int width = waiter->queue->width;
+    Status *status = waiter->status;
+    Tensor *out = NULL;
+    if (!status && is_dequeue(waiter)) {
+        out = calloc((size_t)width, sizeof *out);
+        status = out ? gather(waiter, out) : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    }
+    for (int c = 0; status && out && c < width; c++)
+        tensor_clear(&out[c]);
+    QueueDone *done = waiter->done;
+    void *arg = waiter->arg;
+    waiter_free(waiter);
+    done(arg, status, status ? NULL : out);
+    free(out);
+}
+
+static void finish_all(WaiterList *finished) {
+    while (finished->first)
+        waiter_finish(list_take_first(finished));
+}
+
+static Status *cancelled_status(const Waiter *waiter) {
+    FAIL(CANCELLED, "%s operation was cancelled",
+         is_dequeue(waiter) ? "Dequeue" : waiter->kind == WAIT_CLOSE ? "Close" : "Enqueue");
+}
+
+// ---- serving
+
+typedef enum { STUCK, MOVED, COMPLETE } Progress;
+
+static Progress serve_enqueue(Queue *queue, Waiter *waiter) REQUIRES(queue->lock);
+static Progress serve_dequeue(Queue *queue, Waiter *waiter) REQUIRES(queue->lock);
+static bool serve_list(Queue *queue, WaiterList *list, WaiterList *finished) REQUIRES(queue->lock);
+static void serve(Queue *queue, WaiterList *finished) REQUIRES(queue->lock);
+
+static Progress fail(Waiter *waiter, Status *status) {
+    waiter->status = status;
+    return COMPLETE;
+}
+
+static Status *closed_status(const Queue *queue, bool again) {
+    NEED(!again, CANCELLED, "Queue '%.*s' is already closed.", STR_ARGS(queue->resource.name));
+    FAIL(CANCELLED, "%s '%.*s' is closed.", queue_type.name, STR_ARGS(queue->resource.name));
+}
+
+static Status *insufficient_status(const Queue *queue, int64_t wanted) {
+    FAIL(OUT_OF_RANGE, "%s '%.*s' is closed and has insufficient elements (requested %lld, current size %lld)",
+         queue_type.name, STR_ARGS(queue->resource.name), (long long)wanted, (long long)queue->ring.n);
+}
+
+static Status *reserve(TupleRing *ring, size_t n) {
+    NEED(ring_reserve(ring, n), RESOURCE_EXHAUSTED, "out of memory");
+    return OK;
+}
+
+static int64_t size_of(const Queue *queue) {
+    return (int64_t)(queue->ring.n - queue->held);
+}
+
+static Progress serve_enqueue(Queue *queue, Waiter *waiter) {
+    if (queue->closed)
+        return fail(waiter, closed_status(queue, waiter->kind == WAIT_CLOSE));
+    if (waiter->kind == WAIT_CLOSE) {
+        queue->closed = true;
+        return COMPLETE;
+    }
+    Progress progress = STUCK;
+    for (; waiter->moved < waiter->wanted && size_of(queue) < queue->capacity; waiter->moved++) {
+        Status *status = reserve(&queue->ring, 1);
+        if (status)
+            return fail(waiter, status);
+        Tensor *tuple = ring_push(&queue->ring);
+        for (int c = 0; c < queue->width; c++)
+            tuple[c] = waiter->kind == WAIT_ENQUEUE ? tensor_retain(&waiter->components[c])
+                                                    : queue_row(&waiter->components[c], waiter->moved);
+        progress = MOVED;
+    }
+    return waiter->moved == waiter->wanted ? COMPLETE : progress;
+}
+
+// Moves the first `n` elements to the waiter. What the front one held is among them.
+static Progress take(Queue *queue, Waiter *waiter, int64_t n) {
+    queue->held = 0;
+    Status *status = reserve(&waiter->taken, (size_t)n);
+    if (status)
+        return fail(waiter, status);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(ring_push(&waiter->taken), ring_front(&queue->ring), (size_t)queue->width * sizeof(Tensor));
+        ring_drop_front(&queue->ring);
+    }
+    return COMPLETE;
+}
+
+static Progress serve_dequeue(Queue *queue, Waiter *waiter) {
+    int64_t there = (int64_t)queue->ring.n;
+    if (there >= waiter->wanted)
+        return take(queue, waiter, waiter->wanted);
+    if (queue->closed && waiter->up_to && there > 0)
+        return take(queue, waiter, there);
+    if (queue->closed) {
+        queue->held = 0;
+        return fail(waiter, insufficient_status(queue, waiter->wanted));
+    }
+    bool more = (int64_t)queue->held < there;
+    queue->held = (size_t)there;
+    return more ? MOVED : STUCK;
+}
+
+static bool serve_list(Queue *queue, WaiterList *list, WaiterList *finished) {
+    bool moved = false;
+    while (list->first) {
+        Waiter *waiter = list->first;
+        Progress progress = is_dequeue(waiter) ? serve_dequeue(queue, waiter) : serve_enqueue(queue, waiter);
+        moved |= progress != STUCK;
+        if (progress != COMPLETE)
+            break;
+        list_take_first(list);
+        waiter->listed = false;
+        list_add(finished, waiter);
+    }
+    return moved;
+}
+
+static void serve(Queue *queue, WaiterList *finished) {
+    bool moved;
+    do {
+        moved = serve_list(queue, &queue->enqueues, finished);
+        moved |= serve_list(queue, &queue->dequeues, finished);
+    } while (moved);
+}
+
+// ---- operations
+
+static void waiter_cancelled(void *arg) {
+    Waiter *waiter = arg;
+    Queue *queue = waiter->queue;
+    WaiterList finished = {NULL, &finished.first};
+    mutex_lock(&queue->lock);
+    waiter->cancelled = true;
+    if (waiter->listed) {
+        if (queue->dequeues.first == waiter)
+            queue->held = 0;
+        list_take(is_dequeue(waiter) ? &queue->dequeues : &queue->enqueues, waiter);
+        waiter->listed = false;
+        waiter->status = cancelled_status(waiter);
+        list_add(&finished, waiter);
+        serve(queue, &finished);
+    }
+    mutex_unlock(&queue->lock);
+    finish_all(&finished);
+}
+
+// Serves it or lists it. Takes the waiter.
+static void submit(Waiter *waiter) {
+    Queue *queue = waiter->queue;
+    WaiterList finished = {NULL, &finished.first};
+    if (waiter->cancellation) {
+        waiter->watched = cancellation_watch(waiter->cancellation, &waiter->watch, waiter_cancelled, waiter);
+        if (!waiter->watched)
+            waiter->cancelled = true;
+    }
+    mutex_lock(&queue->lock);
+    if (waiter->cancelled) {
+        waiter->status = cancelled_status(waiter);
+        list_add(&finished, waiter);
+    } else {
+        waiter->listed = true;
+        list_add(is_dequeue(waiter) ? &queue->dequeues : &queue->enqueues, waiter);
+        serve(queue, &finished);
+    }
+    mutex_unlock(&queue->lock);
+    finish_all(&finished);
+}
+
+static Status *waiter_new(Queue *queue, WaiterKind kind, Cancellation *cancellation, QueueDone *done, void *arg,
+                          Waiter **out) {
+    Waiter *waiter = calloc(1, sizeof *waiter);
+    NEED_MEMORY(waiter != NULL);
+    resource_retain(&queue->resource);
+    *waiter = (Waiter){.kind = kind, .queue = queue, .wanted = 1, .taken = {.width = queue->width},
+                       .cancellation = cancellation, .done = done, .arg = arg};
+    *out = waiter;
+    return OK;
+}
+
+static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Cancellation *cancellation,
+                           QueueDone *done, void *arg) {
+    TRY(queue_check_tuple(queue, components, many));
+    Waiter *waiter;
+    TRY(waiter_new(queue, many ? WAIT_ENQUEUE_MANY : WAIT_ENQUEUE, cancellation, done, arg, &waiter));
+    waiter->components = calloc((size_t)queue->width, sizeof *waiter->components);
+    if (!waiter->components) {
+        waiter_free(waiter);
+        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+    }
+    for (int c = 0; c < queue->width; c++)
+        waiter->components[c] = tensor_retain(&components[c]);
+    if (many)
+        waiter->wanted = components[0].shape.dims[0];
+    submit(waiter);
+    return OK;
+}
+
+void queue_enqueue(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg) {
+    Status *status = try_enqueue(queue, components, false, cancellation, done, arg);
+    if (status)
+        done(arg, status, NULL);
+}
+
+void queue_enqueue_many(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done,
+                        void *arg) {
+    Status *status = try_enqueue(queue, components, true, cancellation, done, arg);
+    if (status)
+        done(arg, status, NULL);
+}
+
+void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, void *arg) {
+    Waiter *waiter;
+    Status *status = waiter_new(queue, WAIT_DEQUEUE, cancellation, done, arg, &waiter);
+    if (status)
+        done(arg, status, NULL);
+    else
+        submit(waiter);
+}
+
+static Status *try_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *cancellation, QueueDone *done,
+                                void *arg) {
+    NEED(queue->shapes, INVALID_ARGUMENT,
+         "%s's DequeueMany and DequeueUpTo require the components to have specified shapes.", queue_type.name);
+    NEED(count >= 0, INVALID_ARGUMENT, "a dequeue of %lld elements", (long long)count);
+    Waiter *waiter;
+    TRY(waiter_new(queue, WAIT_DEQUEUE_MANY, cancellation, done, arg, &waiter));
+    waiter->wanted = count;
+    waiter->up_to = up_to;
+    if (count == 0)
+        waiter_finish(waiter);  // nothing waits for nothing, not even behind others
+    else
+        submit(waiter);
+    return OK;
+}
+
+void queue_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *cancellation, QueueDone *done,
+                        void *arg) {
+    Status *status = try_dequeue_many(queue, count, up_to, cancellation, done, arg);
+    if (status)
+        done(arg, status, NULL);
+}
+
+static void close_now(Queue *queue) {
+    WaiterList finished = {NULL, &finished.first};
+    mutex_lock(&queue->lock);
+    queue->closed = true;
+    while (queue->enqueues.first) {
+        Waiter *waiter = list_take_first(&queue->enqueues);
+        waiter->listed = false;
+        waiter->status = cancelled_status(waiter);
+        list_add(&finished, waiter);
+    }
+    serve(queue, &finished);
+    mutex_unlock(&queue->lock);
+    finish_all(&finished);
+}
+
+void queue_close(Queue *queue, bool cancel_pending, Cancellation *cancellation, QueueDone *done, void *arg) {
+    if (cancel_pending) {
+        close_now(queue);
+        done(arg, OK, NULL);
+        return;
+    }
+    Waiter *waiter;
+    Status *status = waiter_new(queue, WAIT_CLOSE, cancellation, done, arg, &waiter);
+    if (status)
+        done(arg, status, NULL);
+    else
+        submit(waiter);
+}

@@ -1,0 +1,60 @@
+// Variable — a tensor that outlives the step, under a lock of readers and writers.
+//
+// Two ways to read: a snapshot shares the buffer, and whoever updates the variable while a snapshot lives copies it
+// first; a locked read makes updates wait instead, and costs no copy whatever the size. An update holds the variable
+// alone, in a buffer that nobody else sees. Any thread may end what another began.
+#pragma once
+#include "resource/resource.h"
+#include "tensor/tensor.h"
+#include "thread/mutex.h"
+
+typedef struct Variable {
+    Resource resource;
+    DType dtype;
+    Shape shape;           // declared; a value must fit it unless told otherwise
+    Mutex lock;
+    Condition changed;     // readers or writing went down
+    int readers, waiting;  // who reads under the lock; who waits to write. Guarded by lock
+    bool writing;          // guarded by lock
+    bool initialized;      // written by who is writing, read by readers
+    Tensor value;          // likewise; has its own buffer when initialized
+} Variable;
+
+extern const ResourceType variable_type;
+
+// One reference, uninitialized; to be put in a table or used without a name.
+FALLIBLE Status *variable_new(DType dtype, Shape shape, Variable **out);
+// NULL where the resource is something else.
+Variable *variable_of(Resource *resource);
+
+// A snapshot: another reference to the value. FAILED_PRECONDITION when uninitialized.
+FALLIBLE Status *variable_read(Variable *variable, Tensor *out);
+bool variable_is_initialized(Variable *variable);
+
+// Replaces the value and takes `*value`, which is then empty; untouched on failure. Its buffer is adopted when nobody
+// else has it, and copied otherwise. INVALID_ARGUMENT for another dtype, or a shape that the declared one does not
+// admit, unless `any_shape`.
+FALLIBLE Status *variable_assign(Variable *variable, Tensor *value, bool any_shape);
+// Back to uninitialized; the memory goes when the last snapshot does.
+void variable_drop(Variable *variable);
+
+typedef enum {
+    VARIABLE_READ,     // value: as it is, locked against updates, not retained
+    VARIABLE_UPDATE,   // value: alone in its buffer, to be written in place; a new stamp is set
+} VariableAccess;
+
+typedef struct {
+    Variable *variable;
+    VariableAccess access;
+    Tensor value;      // borrowed from the variable until the end
+    int16_t order;     // the functions' own
+} VariableUse;
+
+// Locks all, in the order of addresses; a variable that occurs twice is locked once, for the stronger use, and both see
+// the same memory. FAILED_PRECONDITION "Attempting to use uninitialized value v", RESOURCE_EXHAUSTED: nothing is held.
+FALLIBLE Status *variables_begin(VariableUse *uses, int n);
+void variables_end(VariableUse *uses, int n);
+
+// The same for one: a unique, writable value until variable_update_end.
+FALLIBLE Status *variable_update_begin(Variable *variable, Tensor *out);
+void variable_update_end(Variable *variable);
