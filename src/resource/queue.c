@@ -361,7 +361,10 @@ static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Ca
         waiter->components[c] = tensor_retain(&components[c]);
     if (many)
         waiter->wanted = components[0].shape.dims[0];
-    submit(waiter);
+    if (waiter->wanted == 0)
+        waiter_finish(waiter);  // nothing waits for nothing: not behind others, and not even on a closed queue
+    else
+        submit(waiter);
     return OK;
 }
 
@@ -397,7 +400,7 @@ static Status *try_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancell
     waiter->wanted = count;
     waiter->up_to = up_to;
     if (count == 0)
-        waiter_finish(waiter);  // nothing waits for nothing, not even behind others
+        waiter_finish(waiter);
     else
         submit(waiter);
     return OK;

@@ -35,7 +35,7 @@ static void watch_unlink(CancelWatch *watch) {
     watch->link = NULL;
 }
 
-// Runs one callback after the other, the latest registered first, each without it. A callback may free its own watch.
+// Runs one callback after the other, the latest registered first, without the lock. A callback may free its own watch.
 static void run_watches(Cancellation *cancellation) REQUIRES(cancellation->lock);
 
 static void run_watches(Cancellation *cancellation) {
