@@ -362,7 +362,7 @@ END_TEST
 // ---------------------------------------- bytes
 
 START_TEST(malformed_bytes) {
-    const char *bad[] = {"\x0a", "\x0a\x05" "abc", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "\x0b", "\x00\x00",
+    const char *bad[] = {"\x0a", "\x0a\005abc", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "\x0b", "\x00\x00",
                          "\x0a\x02\x0a\x7f", "\x12\x03\x0a\x09z", "\x22\x02\x1a\x30", "garbage"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ImportResults untouched = {0};
