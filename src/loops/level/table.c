@@ -1,6 +1,5 @@
 // LoopTable of this level.
 #include "loops/level/table.h"
-
 extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], LEVEL(loop_table_i32)[],
     LEVEL(loop_table_i64)[], LEVEL(loop_table_u32)[], LEVEL(loop_table_u64)[], LEVEL(loop_table_c64)[],
     LEVEL(loop_table_c128)[], LEVEL(loop_table_b8)[];
@@ -10,6 +9,7 @@ extern const ConvertFn LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
 extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
 extern const ArgLoops LEVEL(loop_args)[TYPES];
 extern const TransposeFn LEVEL(loop_transposes)[6];
+extern const GemmFn LEVEL(loop_gemms)[TYPES];
 
 const LoopTable LEVEL(loops) = {
     .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
@@ -21,4 +21,5 @@ const LoopTable LEVEL(loops) = {
     .fold = LEVEL(loop_folds),
     .arg = LEVEL(loop_args),
     .transpose = LEVEL(loop_transposes),
+    .gemm = LEVEL(loop_gemms),
 };

@@ -1,6 +1,7 @@
 // LoopTable — what one CPU level offers. The tables are equal in shape; loops_table() gives the one to use.
 #pragma once
 #include "loops/elementwise.h"
+#include "loops/gemm.h"
 #include "loops/level/level.h"
 
 typedef enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, TYPE_U32, TYPE_U64, TYPE_C64, TYPE_C128, TYPE_BOOL, TYPES } ComputeType;
@@ -29,6 +30,11 @@ typedef struct {
 // out[j * to + i] = in[i * from + j], 0 <= i < rows, 0 <= j < columns.
 typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
 
+// Blocks of a large product: of k, of columns and of rows (a multiple of 12, 6 and 4).
+enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96 };
+// The whole product on this thread. `scratch` holds the packed blocks of both operands.
+typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
@@ -37,6 +43,7 @@ typedef struct {
     const FoldLoops (*fold)[FOLDS];            // [type][fold], NULL functions where the type has no such fold
     const ArgLoops *arg;                       // [type]
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
+    const GemmFn *gemm;                        // [type], NULL for bool
 } LoopTable;
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;

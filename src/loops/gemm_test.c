@@ -1,0 +1,130 @@
+// Tests of gemm.h against three plain loops: shapes around every edge, transposes, epilogues, cuts, types, levels.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/cast.h"
+#include "loops/gemm.h"
+#include "loops/level/table.h"
+
+static const int levels[] = {1, 3, 4};
+static uint32_t seed = 7;
+static int small_random(int n) {
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 8) % (uint32_t)n);
+}
+
+// Small whole numbers: every type gives the same exact sums.
+static void check_gemm(DType dtype, GemmShape g, int64_t batch, int threads) {
+    int64_t slack = 3;
+    g.lda = (g.ta ? g.m : g.k) + slack, g.ldb = (g.tb ? g.k : g.n) + slack, g.ldc = g.n + slack;
+    int64_t na = (g.ta ? g.k : g.m) * g.lda, nb = (g.tb ? g.n : g.k) * g.ldb, nc = g.m * g.ldc, n = batch;
+    double *a = malloc((size_t)(n * na + 1) * 8), *b = malloc((size_t)(n * nb + 1) * 8);
+    double *c = malloc((size_t)(n * nc + 1) * 8), *bias = malloc((size_t)(g.n + 1) * 8);
+    char *ra = malloc((size_t)(n * na + 1) * 16), *rb = malloc((size_t)(n * nb + 1) * 16);
+    char *rc = malloc((size_t)(n * nc + 1) * 16), *rbias = malloc((size_t)(g.n + 1) * 16);
+    for (int64_t i = 0; i < n * na; i++) a[i] = small_random(4) - (dtype_kind(dtype) == KIND_UINT ? 0 : 1);
+    for (int64_t i = 0; i < n * nb; i++) b[i] = small_random(3) - (dtype_kind(dtype) == KIND_UINT ? 0 : 1);
+    for (int64_t i = 0; i < n * nc; i++) c[i] = small_random(9);
+    for (int64_t i = 0; i < g.n; i++) bias[i] = small_random(5);
+    CastLoop cast, back;
+    ck_assert(cast_find(DT_double, dtype, &cast) && cast_find(dtype, DT_double, &back));
+    cast_run(&cast, a, ra, n * na), cast_run(&cast, b, rb, n * nb), cast_run(&cast, c, rc, n * nc);
+    cast_run(&cast, bias, rbias, g.n);
+    GemmPlan plan;
+    GemmShape typed = g;
+    typed.bias = g.bias ? rbias : NULL;
+    ck_assert(gemm_prepare(dtype, &typed, batch, na, nb, nc, threads, &plan));
+    void *scratch = aligned_alloc(64, plan.scratch + 64);
+    for (int64_t unit = plan.units - 1; unit >= 0; unit--)
+        gemm_run(&plan, ra, rb, rc, scratch, unit, unit + 1);
+    double *got = malloc((size_t)(n * nc + 1) * 8);
+    cast_run(&back, rc, got, n * nc);
+    for (int64_t p = 0; p < n; p++)
+        for (int64_t i = 0; i < g.m; i++)
+            for (int64_t j = 0; j < g.ldc; j++) {
+                double want = c[p * nc + i * g.ldc + j];
+                if (j < g.n) {
+                    want = (g.accumulate ? want : 0) + (g.bias ? bias[j] : 0);
+                    for (int64_t k = 0; k < g.k; k++)
+                        want += a[p * na + (g.ta ? k * g.lda + i : i * g.lda + k)] *
+                                b[p * nb + (g.tb ? j * g.ldb + k : k * g.ldb + j)];
+                    want = g.relu && want < 0 ? 0 : want;
+                }
+                double tolerance = dtype == DT_bfloat16 ? fabs(want) / 128 : 0;
+                ck_assert_msg(fabs(got[p * nc + i * g.ldc + j] - want) <= tolerance,
+                              "%s %dx%dx%d ta %d tb %d acc %d: c[%d][%d] = %g, expected %g", dtype_name(dtype), (int)g.m,
+                              (int)g.n, (int)g.k, g.ta, g.tb, g.accumulate, (int)i, (int)j,
+                              got[p * nc + i * g.ldc + j], want);
+            }
+    free(a), free(b), free(c), free(bias), free(ra), free(rb), free(rc), free(rbias), free(scratch), free(got);
+}
+
+START_TEST(every_edge) {
+    static const int extents[] = {1, 2, 5, 8, 12, 13, 16, 31, 33, 70};
+    for (int l = 0; l < 3; l++) {
+        if (!loops_choose_level(levels[l]))
+            continue;
+        for (int i = 0; i < 10; i++)
+            for (int j = 0; j < 10; j++)
+                for (int way = 0; way < 4; way++) {
+                    GemmShape g = {.m = extents[i], .n = extents[j], .k = extents[(i * 3 + j + way) % 10], .ta = way & 1,
+                                   .tb = way >> 1, .accumulate = (i + j) % 3 == 0, .relu = (i + j) % 2 == 0,
+                                   .bias = j % 2 ? "" : NULL};
+                    check_gemm(DT_float, g, 1, 1);
+                    check_gemm(DT_double, g, 1, 1);
+                }
+    }
+}
+END_TEST
+
+START_TEST(blocks_and_cuts) {
+    static const int shapes[][3] = {{200, 600, 400}, {97, 513, 193}, {1, 700, 900}, {700, 1, 900}, {300, 40, 1000}, {24, 1100, 30}};
+    for (int l = 0; l < 3; l++) {
+        if (!loops_choose_level(levels[l]))
+            continue;
+        for (int s = 0; s < 6; s++)
+            for (int way = 0; way < 4; way++) {
+                GemmShape g = {.m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2], .ta = way & 1, .tb = way >> 1,
+                               .accumulate = way == 2, .relu = way == 1, .bias = s % 2 ? "" : NULL};
+                check_gemm(DT_float, g, 1, 1 + s);
+            }
+    }
+}
+END_TEST
+
+START_TEST(every_type_and_batches) {
+    static const DType types[] = {DT_half, DT_bfloat16, DT_float, DT_double, DT_int32, DT_int64, DT_uint32, DT_uint64,
+                                  DT_complex64, DT_complex128};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int way = 0; way < 4; way++) {
+            GemmShape g = {.m = 9, .n = 37, .k = 21, .ta = way & 1, .tb = way >> 1, .accumulate = way == 3, .bias = ""};
+            check_gemm(types[t], g, 3, 2);
+            g.m = 120, g.n = 130, g.k = 40;
+            check_gemm(types[t], g, 1, 2);
+        }
+    GemmShape empty = {.m = 3, .n = 4, .k = 0};
+    check_gemm(DT_float, empty, 1, 1);
+    check_gemm(DT_int32, empty, 1, 1);
+    empty.m = 0, empty.k = 5;
+    check_gemm(DT_float, empty, 2, 1);
+    GemmPlan plan;
+    ck_assert(!gemm_prepare(DT_string, &empty, 1, 0, 0, 0, 1, &plan));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("gemm");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, every_edge);
+    tcase_add_test(tests, blocks_and_cuts);
+    tcase_add_test(tests, every_type_and_batches);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
