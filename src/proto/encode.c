@@ -20,14 +20,17 @@ static void write_bytes(Writer *w, const void *bytes, size_t n) {
 }
 
 static void write_varint(Writer *w, uint64_t value) {
-    unsigned char bytes[10];
-    size_t n = 0;
-    while (value > 127) {
-        bytes[n++] = (unsigned char)(value | 128);
-        value >>= 7;
+    if (w->p) {
+        char *at = w->p + w->n;
+        for (; value > 127; value >>= 7)
+            *at++ = (char)(value | 128);
+        *at++ = (char)value;
+        w->n = (size_t)(at - w->p);
+        return;
     }
-    bytes[n++] = (unsigned char)value;
-    write_bytes(w, bytes, n);
+    w->n++;
+    while (value >>= 7)
+        w->n++;
 }
 
 static void write_tag(Writer *w, const Field *field, uint32_t wire) {
@@ -96,7 +99,7 @@ static Status *write_sub(Writer *w, const Field *field, const char *sub, int dep
 static Status *write_list(Writer *w, const Field *field, List list, int depth) {
     size_t size = field_size(field), slot, start;
     const char *at = list.p;
-    if (list.n && field_is_packable(field)) {
+    if (field_is_packable(field)) {
         write_tag(w, field, WIRE_LENGTH);
         TRY(part_begin(w, &slot, &start));
         if (proto_kinds[field->kind].wire != WIRE_VARINT)
@@ -149,10 +152,13 @@ static Status *write_message(Writer *w, const MessageType *type, const char *mes
     for (unsigned i = 0; i < type->n_fields; i++) {
         const Field *field = &type->fields[i];
         const char *at = message + field->offset;
-        if (field->repeated)
-            TRY(write_list(w, field, list_at(at), depth));
-        else if (!field->in_oneof || which == field->number)
+        if (field->repeated) {
+            List list = list_at(at);
+            if (list.n)
+                TRY(write_list(w, field, list, depth));
+        } else if (!field->in_oneof || which == field->number) {
             TRY(write_one(w, field, at, field->in_oneof || is_entry, depth));
+        }
     }
     const void *link = NULL;
     Str bytes;
