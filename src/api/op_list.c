@@ -1,0 +1,141 @@
+// Lists of ops and of their kernels — what code generators read: serialized OpList and KernelList.
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "graph/known_ops.h"
+
+static int compare_names(const void *a, const void *b) {
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+typedef VEC(Str) NameList;
+
+static Status *collect_names(NameList *names) {
+    for (size_t i = 0; op_at(i); i++)
+        NEED_MEMORY(vec_push(names, op_name(op_at(i))));
+    Str line;
+    size_t at = 0;
+    while (known_op_next(&at, &line))
+        NEED_MEMORY(vec_push(names, known_op_name(line)));
+    if (names->n)
+        qsort(names->p, names->n, sizeof *names->p, compare_names);
+    return OK;
+}
+
+static Status *add_op(Str name, Arena *arena, OpListProto *list) {
+    const OpType *type;
+    if (list->op.n && str_equal(list->op.p[list->op.n - 1].name, name))
+        return OK;  // an op that has a kernel and still stands in the list of known ones
+    TRY(op_type_find(name, &type));
+    TRY(signature_to_op_def(&type->signature, arena, &list->op.p[list->op.n]));
+    if (type->op)
+        list->op.p[list->op.n].summary = str_of(type->op->doc);
+    list->op.n++;
+    return OK;
+}
+
+static Status *list_ops(const NameList *names, TF_Buffer *out) {
+    AUTO(arena) Arena arena = {0};
+    OpListProto list = {0};
+    list.op.p = ARENA_ARRAY(&arena, OpDef, names->n);
+    NEED_MEMORY(list.op.p);
+    for (size_t i = 0; i < names->n; i++)
+        TRY(add_op(names->p[i], &arena, &list));
+    return buffer_fill_message(out, &message_OpListProto, &list);
+}
+
+TF_Buffer *TF_GetAllOpList(void) {
+    api_begin();
+    TF_Buffer *out = TF_NewBuffer();
+    if (!out)
+        return NULL;
+    NameList names = {0};
+    Status *status = collect_names(&names);
+    if (!status)
+        status = list_ops(&names, out);
+    vec_clear(&names);
+    status_free(status);  // memory is out: the list is empty
+    return out;
+}
+
+// ---------------------------------------- kernels
+
+// The type attribute by which an op's rows are chosen: its first.
+static Str row_attr(const OpType *type) {
+    for (int i = 0; i < type->signature.n_attrs; i++)
+        if (type->signature.attrs[i].kind == ATTR_TYPE && !type->signature.attrs[i].is_list)
+            return type->signature.attrs[i].name;
+    return (Str){0};
+}
+
+static Status *add_kernel(const OpType *type, DType dtype, Arena *arena, KernelDef *out) {
+    out->op = type->name;
+    out->device_type = STR("CPU");
+    Str attr = row_attr(type);
+    if (dtype == DT_INVALID || !attr.n)
+        return OK;
+    KernelDef_AttrConstraint *constraint = ARENA_NEW(arena, KernelDef_AttrConstraint);
+    AttrValue allowed = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = ARENA_NEW(arena, DType)};
+    NEED(constraint && allowed.types, RESOURCE_EXHAUSTED, "out of memory");
+    allowed.types[0] = dtype;
+    constraint->name = attr;
+    constraint->allowed_values = ARENA_NEW(arena, AttrValueProto);
+    NEED_MEMORY(constraint->allowed_values);
+    TRY(attr_to_proto(&allowed, arena, constraint->allowed_values));
+    out->constraint.p = constraint;
+    out->constraint.n = 1;
+    return OK;
+}
+
+typedef VEC(KernelDef) KernelDefs;
+
+static Status *add_kernels(const Op *op, Arena *arena, KernelDefs *out) {
+    const OpType *type;
+    TRY(op_type_find(op_name(op), &type));
+    bool any = op->start || op->flow != FLOW_NONE;
+    for (const KernelRow *row = op->cpu; row && row->run; row++) {
+        KernelDef def = {0};
+        TRY(add_kernel(type, row->dtype, arena, &def));
+        NEED_MEMORY(vec_push(out, def));
+        any = false;
+    }
+    if (any) {
+        KernelDef def = {0};
+        TRY(add_kernel(type, DT_INVALID, arena, &def));
+        NEED_MEMORY(vec_push(out, def));
+    }
+    return OK;
+}
+
+static Status *list_kernels(const char *only, TF_Buffer *out) {
+    AUTO(arena) Arena arena = {0};
+    KernelDefs defs = {0};
+    Status *status = OK;
+    for (size_t i = 0; !status && op_at(i); i++)
+        if (!only || str_is(op_name(op_at(i)), only))
+            status = add_kernels(op_at(i), &arena, &defs);
+    KernelListProto list = {0};
+    list.kernel.p = defs.p;
+    list.kernel.n = defs.n;
+    if (!status)
+        status = buffer_fill_message(out, &message_KernelListProto, &list);
+    vec_clear(&defs);
+    return status;
+}
+
+static TF_Buffer *kernel_buffer(const char *only, TF_Status *status) {
+    api_begin();
+    TF_Buffer *out = TF_NewBuffer();
+    if (!api_failed(status, out ? list_kernels(only, out) : API_ERROR(RESOURCE_EXHAUSTED, "out of memory")))
+        return out;
+    TF_DeleteBuffer(out);
+    return NULL;
+}
+
+TF_Buffer *TF_GetAllRegisteredKernels(TF_Status *status) {
+    return kernel_buffer(NULL, status);
+}
+
+TF_Buffer *TF_GetRegisteredKernelsForOp(const char *name, TF_Status *status) {
+    return kernel_buffer(name ? name : "", status);
+}
