@@ -3,10 +3,11 @@
 #include "base/checked.h"
 #include "proto/tensor_proto.h"
 
-static Status *find(TF_Operation *oper, const char *name, const AttrValue **out) {
+// An absent attribute is INVALID_ARGUMENT to some getters upstream and NOT_FOUND to others; programs ask for the code.
+static Status *find(TF_Operation *oper, const char *name, Code absent, const AttrValue **out) {
     const Node *node = api_node(oper);
     const AttrValue *value = node_attr_find(node, name ? name : "");
-    NEED(value, NOT_FOUND, "Operation '%.*s' has no attr named '%s'.", STR_ARGS(node->name), name ? name : "");
+    NEED(value, absent, "Operation '%.*s' has no attr named '%s'.", STR_ARGS(node->name), name ? name : "");
     *out = value;
     return OK;
 }
@@ -14,7 +15,7 @@ static Status *find(TF_Operation *oper, const char *name, const AttrValue **out)
 // The attribute if it is of that kind. An empty list serves every kind that its op declares it to be.
 static Status *get(TF_Operation *oper, const char *name, AttrKind kind, bool is_list, const AttrValue **out) {
     const AttrValue *value;
-    TRY(find(oper, name, &value));
+    TRY(find(oper, name, kind == ATTR_STRING ? INVALID_ARGUMENT : NOT_FOUND, &value));
     bool empty = is_list && value->is_list && value->n == 0;
     if (empty) {
         const Signature *signature = &api_node(oper)->type->signature;
@@ -22,8 +23,8 @@ static Status *get(TF_Operation *oper, const char *name, AttrKind kind, bool is_
         empty = value->kind == ATTR_NONE && (at < 0 || signature->attrs[at].kind == kind);
     }
     NEED(empty || (value->kind == kind && value->is_list == is_list), INVALID_ARGUMENT,
-         "Attribute '%s' of operation '%.*s' is %s, not %s", name, STR_ARGS(api_node(oper)->name),
-         attr_kind_name(value->kind, value->is_list), attr_kind_name(kind, is_list));
+         "Attr '%s' of '%.*s': AttrValue had value with type '%s' when '%s' expected", name,
+         STR_ARGS(api_node(oper)->name), attr_kind_name(value->kind, value->is_list), attr_kind_name(kind, is_list));
     *out = value;
     return OK;
 }
@@ -54,7 +55,7 @@ static int64_t total_size(const AttrValue *value, AttrKind kind) {
 
 static Status *metadata(TF_Operation *oper, const char *name, TF_AttrMetadata *out) {
     const AttrValue *value;
-    TRY(find(oper, name, &value));
+    TRY(find(oper, name, INVALID_ARGUMENT, &value));
     AttrKind kind = value->kind;
     if (kind == ATTR_NONE && value->is_list)
         kind = declared_kind(api_node(oper), name);
@@ -235,7 +236,7 @@ void TF_OperationGetAttrTensorList(TF_Operation *oper, const char *attr_name, TF
 
 static Status *get_proto(TF_Operation *oper, const char *name, TF_Buffer *out) {
     const AttrValue *value;
-    TRY(find(oper, name, &value));
+    TRY(find(oper, name, INVALID_ARGUMENT, &value));
     AUTO(arena) Arena arena = {0};
     AttrValueProto proto;
     TRY(attr_to_proto(value, &arena, &proto));

@@ -91,8 +91,9 @@ void TF_SetStatusFromIOError(TF_Status *s, int error_code, const char *context) 
         return;
     }
     char reason[128];
-    const char *text = strerror_r(error_code, reason, sizeof reason);
-    api_set(s, API_ERROR(code_from_errno(error_code), "%s; %s", context ? context : "", text));
+    if (strerror_r(error_code, reason, sizeof reason) != 0)
+        reason[0] = 0;
+    api_set(s, API_ERROR(code_from_errno(error_code), "%s; %s", context ? context : "", reason));
 }
 
 TF_Code TF_GetCode(const TF_Status *s) {

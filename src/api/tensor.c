@@ -103,8 +103,10 @@ TF_Tensor *TF_AllocateTensor(TF_DataType dtype, const int64_t *dims, int num_dim
     return status ? NULL : wrap(buffer, type, shape, len);
 }
 
+// Memory that was adopted is still its client's.
 TF_Tensor *TF_TensorMaybeMove(TF_Tensor *tensor) {
-    return tensor && buffer_is_unique(tensor->tensor.buffer) ? tensor : NULL;
+    bool ours = tensor && tensor->tensor.buffer->allocator;
+    return ours && buffer_is_unique(tensor->tensor.buffer) ? tensor : NULL;
 }
 
 void TF_DeleteTensor(TF_Tensor *t) {
