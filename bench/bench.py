@@ -13,6 +13,16 @@ def tensorflow_library():
     return os.path.join(list(found.submodule_search_locations)[0], "libtensorflow_cc.so.2") if found else None
 
 
+def write_graphs(folder):
+    """The graphs that TensorFlow's Python writes, once."""
+    os.makedirs(folder, exist_ok=True)
+    for name, command in (("mlp.pb", ["mlp_graph.py"]), ("demo.pb", ["tensorflow_demo.py", "--graph"])):
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            subprocess.call([sys.executable, os.path.join(here, "demo", command[0])] + command[1:] + [path], stderr=subprocess.DEVNULL)
+    os.environ["BENCH_GRAPHS"] = folder
+
+
 def main():
     program = os.path.join(build, "bench", "bench")
     if not os.path.exists(program):
@@ -20,6 +30,7 @@ def main():
     library = tensorflow_library()
     if library:
         os.environ.setdefault("TENSORFLOW_LIBRARY", library)
+        write_graphs(os.path.join(build, "bench", "graphs"))
     arguments = sys.argv[1:]
     code = subprocess.call([program] + arguments)
     names = [a for a in arguments if not a.startswith("--") and not a.isdigit() and "/" not in a]

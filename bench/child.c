@@ -65,6 +65,10 @@ static bool open_graph(Run *run, const Bench *bench) {
     GraphDef g = {0};
     bench->graph(&g);
     graphdef_finish(&g);
+    if (!g.bytes.size) {
+        snprintf(run->error, sizeof run->error, "no graph: TensorFlow writes it, see bench.py");
+        return false;
+    }
     TF_Buffer buffer = {g.bytes.data, g.bytes.size, NULL};
     TF_ImportGraphDefOptions *options = run->api->TF_NewImportGraphDefOptions();
     run->graph = run->api->TF_NewGraph();

@@ -1,5 +1,6 @@
 // GraphDef — writes the bytes of a GraphDef node by node, so that both libraries measure exactly the same graph.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@ typedef struct Bytes {
 typedef struct GraphDef {
     Bytes bytes;    // what is finished
     Bytes node;     // the node being written
+    bool whole;     // read from a file: already finished
 } GraphDef;
 
 // Begins a node. `inputs` and `attributes` are words separated by blanks:
@@ -29,5 +31,7 @@ void node_int32(GraphDef *g, const char *name, int32_t value);
 // A float matrix, vector ... of small numbers around zero, the same ones each time.
 void node_weights(GraphDef *g, const char *name, int rank, const int64_t *dims);
 
+// Takes a whole GraphDef from a file of the folder BENCH_GRAPHS instead; false if there is none.
+bool graphdef_read(GraphDef *g, const char *file);
 void graphdef_finish(GraphDef *g);    // bytes.data .. size is the message
 void graphdef_clear(GraphDef *g);

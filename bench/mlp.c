@@ -61,6 +61,12 @@ static void mlp_graph(GraphDef *g) {
     node(g, "train", "NoOp", "^w1_apply ^b1_apply ^w2_apply ^b2_apply", "");
 }
 
+// The same network with the gradients and updates that TensorFlow's Python writes.
+static void mlp_read(GraphDef *g) {
+    if (!graphdef_read(g, "mlp.pb"))
+        g->whole = true;
+}
+
 static void mlp_prepare(Run *run) {
     Step init = {0};
     step_target(run, &init, "init");
@@ -93,3 +99,6 @@ static void mlp_release(Run *run) {
 const Bench bench_mlp = {
     "mlp", "step", "train step of a 32-64-10 network, batch 8, gradient descent", US_PER_ITEM, 1, mlp_graph, mlp_prepare,
     mlp_steps, mlp_release};
+const Bench bench_mlp_theirs = {
+    "mlp.theirs", "step", "mlp as TensorFlow's Python writes it", US_PER_ITEM, 1, mlp_read, mlp_prepare, mlp_steps,
+    mlp_release};

@@ -54,7 +54,7 @@ def main():
     rate = tf.placeholder_with_default(tf.constant(1e-3), [], "rate")
     loss, hits = network(x, labels, args.seed)
     train = tf.train.AdamOptimizer(rate).minimize(loss, name="train")
-    init = tf.global_variables_initializer()
+    init = tf.variables_initializer(tf.global_variables(), name="init")
     if args.graph:
         with open(args.graph, "wb") as f:
             f.write(tf.get_default_graph().as_graph_def().SerializeToString())

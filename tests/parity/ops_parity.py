@@ -23,6 +23,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 FAMILIES = ["math", "array", "nn", "random", "state", "flow", "train"]
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.dirname(here)), "build"))
+ANSWERS = os.environ.get("MILLRACE_ANSWERS", os.path.join(BUILD, "parity"))  # TensorFlow's, may be shared by several builds
 HANG = 20.0        # seconds that one item may take
 GIVE_UP = 8        # crashes or hangs of one operation after which its other cases are left out
 
@@ -62,8 +63,9 @@ def kept(family):
     for name in ("cases.py", "oracle.py", "cases_%s.py" % family):
         with open(os.path.join(here, name), "rb") as f:
             digest.update(f.read())
-    folder = os.path.join(BUILD, "parity")
+    folder = ANSWERS
     os.makedirs(folder, exist_ok=True)
+    os.makedirs(os.path.join(BUILD, "parity"), exist_ok=True)
     return os.path.join(folder, "%s-%s.pickle" % (family, digest.hexdigest()[:16]))
 
 
@@ -201,6 +203,9 @@ def report(results, options, seconds):
         shown = [s for s in op["shown"] if s[0] != "no_kernel"] + [s for s in op["shown"] if s[0] == "no_kernel"]
         for how, variant, label, text in shown[:options.shown] if disagree else shown[:1]:
             print("      %s %s, %s: %s" % (how, variant, label, text))
+    if kernels is not None and not options.ops:
+        untried = sorted(k for k in kernels if k not in results.ops)
+        print("listed kernels without a case of their own: %s" % (" ".join(untried) or "none"))
     print("%d cases, %d disagree (%d of them crashes or hangs), %d agree, %d without kernel; %d operations: %d agree in full, "
           "%d have no kernel; %.0f s" % (total["cases"], total["disagree"], total["crash"], total["ok"], total["no_kernel"],
                                          total["ops"], total["good"], total["ops_without"], seconds))
