@@ -233,11 +233,11 @@ END_TEST
 
 START_TEST(unknown_fields_stay_byte_for_byte) {
     // Known fields first, then the unknown ones, overlong varints and groups as they came.
-    stays(&message_NodeDef, BYTES(10, 1, 'n', 58, 2, 1, 2, 0x80, 0x7d, 0x81, 0x80, 0, 0x85, 0x7d, 1, 2, 3, 4, 0x81, 125,
+    stays(&message_NodeDef, BYTES(10, 1, 'n', 74, 2, 1, 2, 0x80, 0x7d, 0x81, 0x80, 0, 0x85, 0x7d, 1, 2, 3, 4, 0x81, 125,
                                   1, 2, 3, 4, 5, 6, 7, 8, 0x83, 0x7d, 8, 1, 19, 20, 0x84, 0x7d));
     // Between known fields: moved behind them, in their order.
-    NodeDef *node = DECODED(NodeDef, BYTES(58, 1, 'x', 10, 1, 'n', 0x80, 0x7d, 5, 18, 1, 'o', 58, 1, 'y'));
-    same_bytes(encoded(&message_NodeDef, node), BYTES(10, 1, 'n', 18, 1, 'o', 58, 1, 'x', 0x80, 0x7d, 5, 58, 1, 'y'));
+    NodeDef *node = DECODED(NodeDef, BYTES(74, 1, 'x', 10, 1, 'n', 0x80, 0x7d, 5, 18, 1, 'o', 74, 1, 'y'));
+    same_bytes(encoded(&message_NodeDef, node), BYTES(10, 1, 'n', 18, 1, 'o', 74, 1, 'x', 0x80, 0x7d, 5, 74, 1, 'y'));
     // A known number with a wire type that is not its own.
     stays(&message_NodeDef, BYTES(8, 5, 13, 1, 2, 3, 4));
     const void *at = NULL;

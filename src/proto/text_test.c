@@ -269,7 +269,7 @@ END_TEST
 
 START_TEST(unknown_fields_are_remarks) {
     NodeDef *node;
-    Str bytes = {"\x0a\x01n\x3a\x02xy", 7};
+    Str bytes = {"\x0a\x01n\x4a\x02xy", 7};
     ck_assert_ptr_null(PROTO_DECODE(NodeDef, &arena, bytes, &node));
     AUTO(text) Text printed = {0};
     ck_assert_ptr_null(PROTO_PRINT(NodeDef, node, &printed));
