@@ -1,0 +1,179 @@
+// Binding — see binding.h: the choice of a kernel, and its call.
+#include "device/binding.h"
+
+#include "base/checked.h"
+#include "device/variables.h"
+#include "kernel/registry.h"
+
+static char guard_failed;
+Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, never read or freed
+
+Status *node_error(const Node *node, Status *status) {
+    if (!status || status == GUARD_FAILED)
+        return status;
+    return status_prefix(status, "{{node %.*s}} (%.*s)", NODE_ARGS(node));
+}
+
+DType binding_dtype(const Node *node) {
+    const Signature *signature = &node->type->signature;
+    for (int i = 0; i < signature->n_attrs; i++)
+        if (signature->attrs[i].kind == ATTR_TYPE && !signature->attrs[i].is_list && i < node->n_attrs)
+            return dtype_base(node->attrs[i].value.type);
+    return DT_INVALID;
+}
+
+static RunFn *find_run(const Node *node, const Device *device) {
+    return node->type->op ? device->type->kernel(device, node->type->op, binding_dtype(node)) : NULL;
+}
+
+bool binding_exists(const Node *node, const Device *device) {
+    const Op *op = node->type->op;
+    return op && (op->flow != FLOW_NONE || op->start || find_run(node, device) ||
+                  dynamic_kernel_find(node, device->type->name));
+}
+
+static void spread(uint32_t mask, uint8_t flag, int arg, int first, int count, uint8_t *flags) {
+    if (arg < MAX_ARGS && (mask & BIT(arg)))
+        for (int i = first; i < first + count; i++)
+            flags[i] |= flag;
+}
+
+static void binding_flags(Binding *binding) {
+    const Node *node = binding->node;
+    const Op *op = binding->op;
+    for (int arg = 0; arg < node->type->signature.n_inputs; arg++) {
+        int first, count;
+        node_input_span(node, arg, &first, &count);
+        spread(op->host, EDGE_HOST, arg, first, count, binding->in_flags);
+        spread(op->keeps, EDGE_KEEP, arg, first, count, binding->in_flags);
+        spread(op->update, EDGE_UPDATE, arg, first, count, binding->in_flags);
+        spread(op->replace, EDGE_REPLACE, arg, first, count, binding->in_flags);
+        spread(op->read, EDGE_READ, arg, first, count, binding->in_flags);
+        spread(op->inplace, EDGE_IN_PLACE, arg, first, count, binding->in_flags);
+        spread(op->alias, EDGE_ALIAS, arg, first, count, binding->in_flags);
+        for (int i = first; i < first + count; i++)
+            binding->n_variables = (int16_t)(binding->n_variables + ((binding->in_flags[i] & EDGE_VARIABLE) != 0));
+    }
+    for (int arg = 0; arg < node->type->signature.n_outputs; arg++) {
+        int first, count;
+        node_output_span(node, arg, &first, &count);
+        spread(op->host_out, EDGE_HOST, arg, first, count, binding->out_flags);
+        spread(op->alias, EDGE_ALIAS, arg, first, count, binding->out_flags);
+    }
+}
+
+Status *binding_init(Binding *binding, const Node *node, const Device *device, Arena *arena) {
+    const Op *op = node->type->op;
+    NEED(node->n_inputs <= INT16_MAX && node->n_outputs <= INT16_MAX, RESOURCE_EXHAUSTED,
+         "{{node %.*s}} (%.*s): a node has at most %d inputs and outputs", NODE_ARGS(node), INT16_MAX);
+    *binding = (Binding){.node = node, .op = op, .device = device, .n_in = (int16_t)node->n_inputs,
+                         .n_out = (int16_t)node->n_outputs};
+    const DynamicKernel *dynamic = dynamic_kernel_find(node, device->type->name);
+    if (dynamic) {
+        binding->run = dynamic->run;
+    } else if (op) {
+        binding->run = find_run(node, device);
+        binding->start = op->start;
+    }
+    NEED(op && (binding->run || binding->start || op->flow != FLOW_NONE), UNIMPLEMENTED,
+         "{{node %.*s}} (%.*s): no kernel for type %s on device %s", NODE_ARGS(node),
+         dtype_name(binding_dtype(node)), device->name);
+    binding->in_flags = arena_alloc(arena, (size_t)node->n_inputs);
+    binding->out_flags = arena_alloc(arena, (size_t)node->n_outputs);
+    NEED_MEMORY(binding->in_flags && binding->out_flags);
+    binding_flags(binding);
+    binding->direct = binding->n_variables == 0 && !device->type->run;
+    return OK;
+}
+
+static Status *device_run(const Binding *binding, Kernel *k) {
+    return binding->device->type->run ? binding->device->type->run(binding->device, k) : k->run(k);
+}
+
+Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k) {
+    if (!binding->n_variables)
+        return device_run(binding, k);
+    VariableLocks locks;
+    TRY(variables_lock(binding, k, &locks));
+    Status *status = OK;
+    for (int i = 0; i < binding->n_in && !status; i++)
+        if ((binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) && !shape_equal(&k->in[i]->shape, &prepared->in[i]))
+            status = GUARD_FAILED;
+    if (!status)
+        status = device_run(binding, k);
+    variables_unlock(binding, k, &locks);
+    return status;
+}
+
+// Output i as another view of input i's memory.
+static void alias_output(Kernel *k, int i, const Shape *shape) {
+    Tensor *out = k->out[i];
+    *out = *k->in[i];
+    out->shape = *shape;
+    buffer_retain(out->buffer);
+}
+
+// An input that dies here and has the output's size may lend its buffer.
+static bool reuse_input(const Binding *binding, Kernel *k, uint32_t last, Tensor *out, size_t bytes) {
+    for (int i = 0; i < binding->n_in && i < MAX_ARGS; i++) {
+        Tensor *in = k->in[i];
+        if ((binding->in_flags[i] & EDGE_IN_PLACE) && (last & BIT(i)) && in->buffer && in->layout == LAYOUT_PLAIN &&
+            buffer_is_unique(in->buffer) && in->data == in->buffer->data && !in->buffer->stamp &&
+            in->buffer->allocator && in->dtype == out->dtype && bytes && tensor_bytes(in) == bytes) {
+            out->buffer = buffer_retain(in->buffer);
+            out->data = in->data;
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status *allocate_outputs(const Binding *binding, const Prepared *prepared, Kernel *k, uint32_t last) {
+    for (int i = 0; i < binding->n_out; i++) {
+        Tensor *out = k->out[i];
+        if (binding->out_flags[i] & EDGE_ALIAS) {
+            alias_output(k, i, &prepared->out[i]);
+            continue;
+        }
+        *out = (Tensor){.dtype = dtype_base(binding->node->output_types[i]), .shape = prepared->out[i]};
+        if (!shape_is_known(&out->shape))
+            continue;
+        size_t bytes;
+        TRY(shape_bytes(&out->shape, out->dtype, &bytes));
+        if (i == 0 && reuse_input(binding, k, last, out, bytes))
+            continue;
+        bool host = (binding->out_flags[i] & EDGE_HOST) || device_hosts(binding->device, out->dtype);
+        if (host && k->step->new_buffer)
+            TRY(k->step->new_buffer(k->step, out->dtype, bytes, &out->buffer));
+        else
+            TRY(buffer_new(host ? &host_allocator : binding->device->allocator, out->dtype, bytes, &out->buffer));
+        out->data = out->buffer->data;
+    }
+    return OK;
+}
+
+static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
+    if (!prepared_fits(prepared, binding, k->in))
+        TRY(prepared_init(prepared, binding, k->in, k->step->threads));
+    TRY(allocate_outputs(binding, prepared, k, last));
+    k->own = prepared->own;
+    k->run = prepared->run;
+    if (__builtin_expect(!prepared->scratch, 1))
+        return binding->device->type->run ? device_run(binding, k) : k->run(k);
+    AUTO(buffer) Buffer *scratch = NULL;
+    TRY(buffer_new(&host_allocator, DT_uint8, prepared->scratch, &scratch));
+    k->scratch = scratch->data;
+    Status *status = device_run(binding, k);
+    k->scratch = NULL;
+    return status;
+}
+
+Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
+    if (__builtin_expect(!binding->n_variables, 1))
+        return invoke_unlocked(binding, prepared, k, last);
+    VariableLocks locks;
+    TRY(variables_lock(binding, k, &locks));
+    Status *status = invoke_unlocked(binding, prepared, k, 0);
+    variables_unlock(binding, k, &locks);
+    return status;
+}

@@ -1,0 +1,81 @@
+// Binding — a node on a device: which kernel it runs. Prepared — a binding for given input shapes, ready to run.
+//
+// This is the one road from a node to its kernel: needs, shapes, allocation, prepare, run. Folding, fixed nodes, late
+// nodes and eager calls all take it; a plan merely keeps what it found on the way.
+#pragma once
+#include "device/device.h"
+
+// What an op declares of each argument, spread over the flat inputs (a list is several) and outputs.
+enum {
+    EDGE_HOST = 1 << 0,     // lives in host memory
+    EDGE_KEEP = 1 << 1,     // the kernel may keep the input beyond the step
+    EDGE_UPDATE = 1 << 2,   // a variable, written in place
+    EDGE_REPLACE = 1 << 3,  // a variable, given a new value
+    EDGE_READ = 1 << 4,     // a variable, read while locked
+    EDGE_IN_PLACE = 1 << 5, // output 0 may be written over the input
+    EDGE_ALIAS = 1 << 6,    // output i is input i's buffer
+    EDGE_VARIABLE = EDGE_UPDATE | EDGE_REPLACE | EDGE_READ,
+};
+
+typedef struct Binding {
+    const Node *node;
+    const Op *op;
+    const Device *device;
+    RunFn *run;            // NULL where the op only starts
+    StartFn *start;
+    void *state;           // the node's state in the session; NULL for none
+    uint8_t *in_flags;     // n_in, EDGE_*
+    uint8_t *out_flags;    // n_out
+    int16_t n_in, n_out;
+    int16_t n_variables;   // inputs that are variables to lock
+    bool direct;           // `run` may be called as it is: no variables, no wrapping by the device
+} Binding;
+
+// Chooses the kernel. UNIMPLEMENTED naming the node where the op has none for its types on this device.
+FALLIBLE Status *binding_init(Binding *binding, const Node *node, const Device *device, Arena *arena);
+// The element type by which kernel rows are chosen: the op's first type attribute; DT_INVALID for none.
+DType binding_dtype(const Node *node);
+// Whether the device has a kernel for the node.
+bool binding_exists(const Node *node, const Device *device);
+
+enum { WATCHED_VALUES = 8 };  // host inputs of up to so many integers are part of the guard
+
+typedef struct {
+    int16_t input, n;
+    int64_t values[WATCHED_VALUES];
+} Watched;
+
+typedef struct Prepared {
+    Arena arena;
+    RunFn *run;
+    void *own;
+    size_t scratch;
+    int64_t cost;         // estimated ns; 0: small
+    Shape *in;            // the shapes it was prepared for: n_in
+    Shape *out;           // n_out; where not fully known the kernel allocates
+    Watched *watched;     // host inputs whose values were read
+    int n_watched;
+    bool ready;
+    bool reusable;        // false: a host input was too large to watch; prepare again each time
+    struct PrepareCleanup *cleanups;
+} Prepared;
+
+// Checks needs, runs the shape function and prepare. The shapes of `in` are known; in[i]->data is NULL where the value
+// is not, and then an output shape that depends on it stays open and op->prepare is told so.
+FALLIBLE Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads);
+void prepared_clear(Prepared *prepared);
+// The guard: was `prepared` made for these shapes and host values?
+bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in);
+
+// Runs the kernel of a prepared node whose outputs are allocated: locks variables (k->in[i] then is the variable's value
+// instead of its handle), lets the device wrap the call. Nodes with binding->direct need none of it.
+FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k);
+// What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on late from here.
+extern Status *const GUARD_FAILED;
+
+// One node the late way: guard or prepare, allocate by k->step->new_buffer, run. k->in and k->out are set by the caller;
+// outputs come zeroed. Inputs in `last` (BIT(i)) are not read afterwards: their buffers may be reused.
+FALLIBLE Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last);
+
+// "{{node name}} (Op): " before the message.
+FALLIBLE Status *node_error(const Node *node, Status *status);

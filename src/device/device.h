@@ -1,0 +1,62 @@
+// Device — where kernels run: a memory, a way to move bytes in and out of it, and the kernels that it has.
+//
+// Every device of a process stands behind this interface; nothing else knows what memory lies where. int32 values and
+// whatever an op declares as host input or output stay in host memory on every device, as in TensorFlow.
+#pragma once
+#include "kernel/kernel.h"
+
+typedef struct Device Device;
+
+typedef struct DeviceType {
+    const char *name;  // "CPU", "GPU", "FAKE"
+    int priority;      // higher is preferred where a node asks for nothing
+    bool host;         // its memory is the host's: no Send and Recv between such devices is ever a copy
+    // The kernel for that element type, or NULL.
+    RunFn *(*kernel)(const Device *device, const Op *op, DType dtype);
+    // Calls k->run with what the device needs around it; NULL: call it directly.
+    Status *(*run)(const Device *device, Kernel *k);
+    // Copies the elements; shapes and types agree, destinations are allocated.
+    Status *(*copy_in)(const Device *device, const Tensor *host, const Tensor *inside);
+    Status *(*copy_out)(const Device *device, const Tensor *inside, const Tensor *host);
+} DeviceType;
+
+struct Device {
+    const DeviceType *type;
+    char name[96];             // "/job:localhost/replica:0/task:0/device:CPU:0"
+    int ordinal;
+    uint64_t incarnation;      // random per process start: tells a restarted device from the old one
+    int64_t memory_limit;      // bytes
+    Allocator *allocator;
+};
+
+// The devices of one session or eager context. Owner: one; devices live as long as it does.
+typedef struct DeviceSet {
+    Device **devices;          // the first is CPU:0
+    int n;
+} DeviceSet;
+
+// `counts` says how many of each type ("CPU", 1); a type not named has its default (one CPU, no other).
+typedef struct {
+    Str type;
+    int count;
+} DeviceCount;
+FALLIBLE Status *device_set_init(DeviceSet *set, const DeviceCount *counts, int n);
+void device_set_clear(DeviceSet *set);
+const Device *device_set_find(const DeviceSet *set, Str full_name);
+
+// A device string in parts; -1 and empty where a part is not given. INVALID_ARGUMENT for malformed text. Accepts
+// "/job:a/replica:0/task:1/device:GPU:0", the short "/gpu:0", "/device:GPU:*" and the empty string.
+typedef struct {
+    Str job, type;
+    int replica, task, ordinal;
+} DeviceSpec;
+FALLIBLE Status *device_spec_parse(Str text, DeviceSpec *out);
+bool device_spec_matches(const DeviceSpec *spec, const Device *device);
+
+extern const DeviceType device_cpu, device_fake;
+Allocator *fake_allocator(void);  // memory that only device_fake can read
+
+// True where the device keeps values of that type in host memory.
+static inline bool device_hosts(const Device *device, DType dtype) {
+    return device->type->host || dtype == DT_int32 || !dtype_is_plain(dtype);
+}

@@ -1,0 +1,137 @@
+// DeviceSet — the devices of a session, and the device strings that choose among them.
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "device/device.h"
+
+static const DeviceType *const types[] = {&device_cpu, &device_fake};
+
+static int count_of(const DeviceType *type, const DeviceCount *counts, int n) {
+    for (int i = 0; i < n; i++)
+        if (str_is(counts[i].type, type->name))
+            return counts[i].count;
+    return type == &device_cpu ? 1 : 0;
+}
+
+static Status *device_new(const DeviceType *type, int ordinal, Device **out) {
+    Device *device = calloc(1, sizeof *device);
+    NEED_MEMORY(device);
+    *device = (Device){.type = type, .ordinal = ordinal, .memory_limit = 256 << 20, .allocator = &host_allocator};
+    int64_t seed[3] = {clock_now(), (int64_t)(uintptr_t)device, getpid()};
+    device->incarnation = hash_bytes(seed, sizeof seed, 0) | 1;
+    snprintf(device->name, sizeof device->name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, ordinal);
+    if (type == &device_fake)
+        device->allocator = fake_allocator();
+    *out = device;
+    return OK;
+}
+
+Status *device_set_init(DeviceSet *set, const DeviceCount *counts, int n) {
+    *set = (DeviceSet){0};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        int count = count_of(types[t], counts, n);
+        NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024",
+             types[t]->name, count);
+        if (types[t] == &device_cpu && count == 0)
+            count = 1;  // the machine needs its host
+        for (int i = 0; i < count; i++) {
+            Device **grown = realloc(set->devices, (size_t)(set->n + 1) * sizeof *grown);
+            NEED_MEMORY(grown);
+            set->devices = grown;
+            TRY(device_new(types[t], i, &set->devices[set->n]));
+            set->n++;
+        }
+    }
+    return OK;
+}
+
+void device_set_clear(DeviceSet *set) {
+    for (int i = 0; i < set->n; i++)
+        free(set->devices[i]);
+    free(set->devices);
+    *set = (DeviceSet){0};
+}
+
+const Device *device_set_find(const DeviceSet *set, Str full_name) {
+    DeviceSpec spec;
+    Status *status = device_spec_parse(full_name, &spec);
+    status_free(status);
+    for (int i = 0; !status && i < set->n; i++)
+        if (device_spec_matches(&spec, set->devices[i]))
+            return set->devices[i];
+    return NULL;
+}
+
+static bool take_index(Str text, int *out) {
+    int64_t value;
+    if (str_is(text, "*")) {
+        *out = -1;
+        return true;
+    }
+    if (!str_to_int(text, &value) || value < 0 || value > INT32_MAX)
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+// "GPU:1", "GPU:*" or "GPU".
+static bool take_type(Str text, DeviceSpec *out) {
+    const char *colon = text.n ? memchr(text.p, ':', text.n) : NULL;
+    out->type = colon ? (Str){text.p, (size_t)(colon - text.p)} : text;
+    if (str_is(out->type, "*"))
+        out->type = (Str){0};
+    return !colon || take_index((Str){colon + 1, text.n - out->type.n - 1}, &out->ordinal);
+}
+
+static bool take_part(Str part, DeviceSpec *out) {
+    const char *colon = memchr(part.p, ':', part.n);
+    Str key = colon ? (Str){part.p, (size_t)(colon - part.p)} : part;
+    Str value = colon ? (Str){colon + 1, part.n - key.n - 1} : (Str){0};
+    if (str_is(key, "job")) {
+        out->job = value;
+        return value.n > 0;
+    }
+    if (str_is(key, "replica"))
+        return take_index(value, &out->replica);
+    if (str_is(key, "task"))
+        return take_index(value, &out->task);
+    if (str_is(key, "device"))
+        return value.n > 0 && take_type(value, out);
+    // The old short form: "/cpu:0", "/gpu:1".
+    if (key.n == 3 && (!strncasecmp(key.p, "cpu", 3) || !strncasecmp(key.p, "gpu", 3)))
+        return take_type(part, out);
+    return false;
+}
+
+Status *device_spec_parse(Str text, DeviceSpec *out) {
+    DeviceSpec spec = {.replica = -1, .task = -1, .ordinal = -1};
+    size_t at = 0;
+    while (at < text.n) {
+        NEED(text.p[at] == '/', INVALID_ARGUMENT, "malformed device '%.*s': expected '/job:..', '/task:..' or "
+             "'/device:TYPE:N'", STR_ARGS(text));
+        size_t end = ++at;
+        while (end < text.n && text.p[end] != '/')
+            end++;
+        Str part = {text.p + at, end - at};
+        NEED(part.n && take_part(part, &spec), INVALID_ARGUMENT, "malformed device '%.*s' at '/%.*s'", STR_ARGS(text),
+             STR_ARGS(part));
+        at = end;
+    }
+    *out = spec;
+    return OK;
+}
+
+bool device_spec_matches(const DeviceSpec *spec, const Device *device) {
+    if (spec->job.n && !str_is(spec->job, "localhost"))
+        return false;
+    if (spec->replica > 0 || spec->task > 0)
+        return false;
+    if (spec->type.n && (strlen(device->type->name) != spec->type.n ||
+                         strncasecmp(spec->type.p, device->type->name, spec->type.n) != 0))
+        return false;
+    return spec->ordinal < 0 || spec->ordinal == device->ordinal;
+}

@@ -1,0 +1,144 @@
+// Prepared — see binding.h: needs, shapes and geometry of one node for given input shapes, and the guard over them.
+#include "device/binding.h"
+#include "graph/needs.h"
+#include "graph/shapes.h"
+
+typedef struct PrepareCleanup {
+    void (*fn)(void *);
+    void *arg;
+    struct PrepareCleanup *next;
+} PrepareCleanup;
+
+Status *prepare_cleanup(Prepare *p, void (*fn)(void *), void *arg) {
+    PrepareCleanup *cleanup = ARENA_NEW(p->arena, PrepareCleanup);
+    if (!cleanup)
+        fn(arg);
+    NEED_MEMORY(cleanup);
+    *cleanup = (PrepareCleanup){fn, arg, p->cleanups};
+    p->cleanups = cleanup;
+    return OK;
+}
+
+int64_t prepare_input_int(const Prepare *p, int i, int64_t j) {
+    return tensor_int(p->in[i], j);
+}
+
+void prepared_clear(Prepared *prepared) {
+    for (PrepareCleanup *cleanup = prepared->cleanups; cleanup; cleanup = cleanup->next)
+        cleanup->fn(cleanup->arg);
+    Arena arena = prepared->arena;
+    arena_clear(&arena);
+    *prepared = (Prepared){0};
+}
+
+bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in) {
+    if (!prepared->ready || !prepared->reusable)
+        return false;
+    for (int i = 0; i < binding->n_in; i++)
+        if (!shape_equal(&in[i]->shape, &prepared->in[i]))
+            return false;
+    for (int i = 0; i < prepared->n_watched; i++) {
+        const Watched *watched = &prepared->watched[i];
+        for (int j = 0; j < watched->n; j++)
+            if (tensor_int(in[watched->input], j) != watched->values[j])
+                return false;
+    }
+    return true;
+}
+
+// Remembers the value of a host input; false where it is too large, or no integers.
+static bool watch(Prepared *prepared, int input, const Tensor *value) {
+    int64_t n = tensor_count(value);
+    if (n > WATCHED_VALUES || (value->dtype != DT_int32 && value->dtype != DT_int64))
+        return false;
+    Watched *watched = &prepared->watched[prepared->n_watched++];
+    *watched = (Watched){.input = (int16_t)input, .n = (int16_t)n};
+    for (int j = 0; j < n; j++)
+        watched->values[j] = tensor_int(value, j);
+    return true;
+}
+
+static Status *prepared_values(Prepared *prepared, const Binding *binding, Tensor *const *in, const Tensor ***out) {
+    const Tensor **values = ARENA_ARRAY(&prepared->arena, const Tensor *, binding->n_in);
+    prepared->watched = ARENA_ARRAY(&prepared->arena, Watched, binding->n_in);
+    NEED_MEMORY(values && prepared->watched);
+    prepared->reusable = true;
+    for (int i = 0; i < binding->n_in; i++) {
+        if (!(binding->in_flags[i] & EDGE_HOST) || !in[i]->data)
+            continue;
+        values[i] = in[i];
+        if (!watch(prepared, i, in[i]))
+            prepared->reusable = false;
+    }
+    *out = values;
+    return OK;
+}
+
+static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const Tensor *const *values) {
+    const Node *node = binding->node;
+    Arena *arena = &prepared->arena;
+    const HandleShape **handles = ARENA_ARRAY(arena, const HandleShape *, binding->n_in);
+    HandleShape **handles_out = ARENA_ARRAY(arena, HandleShape *, binding->n_out);
+    NEED_MEMORY(handles && handles_out);
+    for (int i = 0; i < binding->n_in; i++)
+        if (node->inputs && node->inputs[i].node && node->inputs[i].node->handles)
+            handles[i] = node->inputs[i].node->handles[node->inputs[i].index];
+    for (int i = 0; i < binding->n_out; i++)
+        prepared->out[i] = UNKNOWN_SHAPE;
+    if (node->type->needs)
+        TRY(needs_check(node->type->needs, node, prepared->in, values));
+    if (!binding->op->shape)
+        return OK;
+    Shapes shapes = {
+        .node = node, .in = prepared->in, .value = values, .handle = handles, .out = prepared->out,
+        .handle_out = handles_out, .n_in = binding->n_in, .n_out = binding->n_out, .arena = arena,
+    };
+    return binding->op->shape(&shapes);
+}
+
+static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    const Op *op = binding->op;
+    prepared->run = binding->run;
+    if (!op->prepare)
+        return OK;
+    Tensor *seen = ARENA_ARRAY(&prepared->arena, Tensor, binding->n_in + binding->n_out);
+    const Tensor **views = ARENA_ARRAY(&prepared->arena, const Tensor *, binding->n_in + binding->n_out);
+    prepared->own = arena_aligned(&prepared->arena, op->own_size, BUFFER_ALIGNMENT);
+    NEED_MEMORY(seen && views && prepared->own);
+    for (int i = 0; i < binding->n_in + binding->n_out; i++)
+        views[i] = &seen[i];
+    for (int i = 0; i < binding->n_in; i++) {
+        seen[i] = *in[i];
+        if (!(binding->in_flags[i] & EDGE_HOST))
+            seen[i].data = NULL;
+    }
+    for (int i = 0; i < binding->n_out; i++)
+        seen[binding->n_in + i] =
+            (Tensor){.dtype = dtype_base(binding->node->output_types[i]), .shape = prepared->out[i]};
+    Prepare prepare = {
+        .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
+        .n_out = binding->n_out, .own = prepared->own, .arena = &prepared->arena, .run = binding->run,
+        .threads = threads,
+    };
+    Status *status = op->prepare(&prepare);
+    prepared->cleanups = prepare.cleanups;
+    prepared->run = prepare.run;
+    prepared->scratch = prepare.scratch;
+    prepared->cost = prepare.cost;
+    return status;
+}
+
+Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    prepared_clear(prepared);
+    prepared->in = ARENA_ARRAY(&prepared->arena, Shape, binding->n_in);
+    prepared->out = ARENA_ARRAY(&prepared->arena, Shape, binding->n_out);
+    NEED_MEMORY(prepared->in && prepared->out);
+    for (int i = 0; i < binding->n_in; i++)
+        prepared->in[i] = in[i]->shape;
+    const Tensor **values;
+    TRY(prepared_values(prepared, binding, in, &values));
+    TRY(prepared_shapes(prepared, binding, values));
+    TRY(prepared_geometry(prepared, binding, in, threads));
+    prepared->ready = true;
+    return OK;
+}

@@ -1,0 +1,56 @@
+// Fixed — a plan specialised for the shapes of its feeds: kernels prepared, memory packed, small integers computed.
+//
+// Partial evaluation: nodes are walked in order with what is known (types, shapes, values of small host integers). What
+// is wholly known is computed once; what can be sized is fixed; the rest is late. A fixed node's outputs lie at constant
+// offsets of the step's arena unless they escape.
+#pragma once
+#include "plan/plan.h"
+
+typedef enum {
+    NODE_LATE,        // checked, shaped and allocated just before it runs
+    NODE_FIXED,       // runs as prepared
+    NODE_DONE,        // its value is known, or it only renames memory: not run at all
+} NodeMode;
+
+enum { IN_NO_ARENA = -1 };
+
+typedef struct Fixed {
+    _Atomic int32_t references;
+    Arena arena;
+    Shape *feed_shapes;       // the key: n_feeds
+    NodeMode *modes;          // n_nodes
+    Prepared *prepared;       // n_nodes; ready for fixed ones
+    Shape *shapes;            // n_slots; unknown where late
+    Tensor *values;           // n_slots: those computed at specialisation; {0} where not
+    int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
+    int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
+    int32_t *run;             // nodes to run, in order
+    int32_t n_run;
+    int32_t *fresh;           // slots that escape: given a new buffer at the start of each step
+    int32_t n_fresh;
+    size_t arena_bytes;       // packed
+    size_t lower_bound;       // the most that is live at once: no packing can be smaller
+    size_t bytes;             // that it costs to keep
+    uint64_t used;            // for least recently used
+    struct Fixed *next;
+} Fixed;
+
+FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *feeds, Fixed **out);
+Fixed *fixed_retain(Fixed *fixed);
+void fixed_release(Fixed *fixed);
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *feeds);
+
+// The specialisations of one plan. Lookup takes no lock; one thread builds while others run late.
+typedef struct FixedList FixedList;
+FixedList *fixed_list_new(void);
+void fixed_list_free(FixedList *list);
+// The one that fits, retained; NULL: run late this time. Makes it where nobody else is doing so.
+FALLIBLE Status *fixed_list_find(const Plan *plan, const Tensor *feeds, Fixed **out);
+
+// Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.
+typedef struct {
+    int32_t first, last;
+    size_t bytes;
+    int64_t offset;   // out
+} Interval;
+FALLIBLE Status *memory_pack(Interval *intervals, int n, size_t *out_bytes, size_t *out_lower_bound);

@@ -1,0 +1,41 @@
+// Passes — pure functions over a plan's own graph, each testable alone and switchable (MILLRACE_PASSES=-fold,-fuse ...).
+//
+// A fed or fetched edge is a wall: no pass merges, fuses or renames what crosses it. Fed edges read `_Feed` nodes and
+// fetched edges end in `_Fetch` nodes, so a pass that respects edges respects the wall without knowing it.
+#pragma once
+#include "plan/plan.h"
+
+typedef struct {
+    Graph *graph;                  // rewritten in place: it belongs to the plan
+    const PlanOptions *options;
+    Node **fetches, **feeds;       // the _Fetch and _Feed nodes
+    int n_fetches, n_feeds;
+    Node **targets;
+    int n_targets;
+} Draft;
+
+enum {
+    PASS_FOLD = 0,       // constant folding: stateless, <= 10 MiB
+    PASS_CSE,            // equal stateless nodes become one
+    PASS_EXPAND,         // functions inlined, If and While lowered, composed ops written out
+    PASS_IDENTITY,       // Identity nodes without a purpose removed
+    PASS_CONTROL,        // control edges that others imply removed
+    PASS_FUSE,           // elementwise chains become one tiled loop
+    PASSES,
+};
+extern const char *const pass_names[PASSES];   // "fold", "cse" ...
+uint32_t passes_enabled(void);                  // all, less those that MILLRACE_PASSES takes away
+
+// Copies what the step needs from the session's graph: the backward closure of fetches and targets, cut at feeds.
+FALLIBLE Status *pass_prune(const Graph *graph, const StepSignature *signature, Draft *draft);
+FALLIBLE Status *pass_expand(Draft *draft);
+FALLIBLE Status *pass_deref(Draft *draft);     // reads of references become nodes of their own; always runs
+FALLIBLE Status *pass_fold(Draft *draft);
+FALLIBLE Status *pass_cse(Draft *draft);
+FALLIBLE Status *pass_identity(Draft *draft);
+FALLIBLE Status *pass_control(Draft *draft);
+FALLIBLE Status *pass_fuse(Draft *draft);
+FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
+FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
+FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
+FALLIBLE Status *pass_order(Draft *draft, Plan *plan);

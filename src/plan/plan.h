@@ -1,0 +1,111 @@
+// Plan — what a session runs for one signature of feeds, fetches and targets: the graph as flat arrays, immutable.
+//
+// A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). A specialisation (plan/fixed.h)
+// adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A step (run/step.h) is the
+// private state of one run.
+#pragma once
+#include "device/binding.h"
+
+typedef struct Plan Plan;
+
+// One node of the plan, in an order that respects the edges.
+typedef struct {
+    Binding binding;
+    Flow flow;
+    int32_t in;            // its inputs' slots are plan->in_slots[in .. in + n_in)
+    int32_t out;           // its outputs' slots are [out, out + n_out)
+    int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
+    int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
+    int32_t pending;       // inputs and controls to wait for (for a Merge: controls only)
+    int32_t frame;         // the loop it runs in; 0 is the step itself
+    int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the frame it is in
+    uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
+    bool constant_enter;   // FLOW_ENTER of a loop invariant
+    bool loop_merge;       // FLOW_MERGE with a back edge
+    bool async;            // starts, or blocks: ends by a completion
+} PlanNode;
+
+// A consumer of a node, told when it is done.
+typedef struct {
+    int32_t node;
+    int32_t input;         // CONTROL, or which input of the consumer
+    int32_t output;        // CONTROL, or which output of the producer
+} PlanEdge;
+
+// One value. In list mode a slot is one Tensor of the step; in a frame, of each iteration.
+typedef struct {
+    int32_t producer;      // node; -1 for feeds
+    int32_t readers;       // nodes that read it, fetches included
+    int32_t root;          // the slot whose memory it shares through aliases; itself if none
+    bool escapes;          // fetched, kept or handed to a started op, itself or through an alias: needs its own buffer
+    bool host;             // lies in host memory
+    DType dtype;
+    int32_t frame;         // whose iterations hold it
+    int32_t place;         // index within the iteration's slots
+} PlanSlot;
+
+// A loop. frame 0 is the step.
+typedef struct {
+    int32_t parent;
+    int32_t child_index;   // among the parent's children
+    int32_t n_children;
+    int32_t n_nodes, n_slots;
+    int32_t enters;        // Enter nodes that lead in
+    int32_t parallel;      // iterations in flight
+    int32_t *nodes;        // of this frame
+    int32_t *exits;
+    int32_t n_exits;
+    int32_t n_constants;   // constant Enter slots, copied into every iteration
+    int32_t *constants;    // the Enter nodes
+    int32_t *pending;      // n_nodes initial counts, by place
+} PlanFrame;
+
+typedef struct {
+    int32_t slot;          // what the client gives or gets
+    DType dtype;
+    Shape shape;           // as declared; feeds of other shapes are accepted, as in TensorFlow
+} PlanEnd;
+
+struct Plan {
+    _Atomic int32_t references;
+    Arena arena;
+    Graph *graph;          // the plan's own, after the passes; nodes point to their origin
+    PlanNode *nodes;
+    PlanSlot *slots;
+    PlanEdge *edges;
+    PlanFrame *frames;
+    int32_t *in_slots;
+    int32_t *drops;
+    int32_t *places;       // node -> place within its frame
+    PlanEnd *feeds, *fetches;
+    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots;
+    Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
+    bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
+    bool partial;          // made for a partial run: feeds arrive later
+    int threads;           // a kernel's limit
+    struct FixedList *fixed;   // specialisations (plan/fixed.h)
+};
+
+Plan *plan_retain(Plan *plan);
+void plan_release(Plan *plan);
+
+// What a plan is made of. Edges are of the session's graph.
+typedef struct {
+    const Output *feeds, *fetches;
+    Node *const *targets;
+    int n_feeds, n_fetches, n_targets;
+} StepSignature;
+
+typedef struct PlanOptions {
+    const DeviceSet *devices;
+    bool soft_placement;
+    bool partial;
+    int intra_threads, inter_threads;
+    uint32_t passes;       // BIT of plan/pass.h; what to run
+    struct NodeStates *states;  // the session's: placement of stateful nodes and kernel state (plan/states.h)
+    struct ResourceTable *resources;
+} PlanOptions;
+
+// The whole way: prune, passes, place, partition, order. INVALID_ARGUMENT: a missing feed, a fetch of a fed edge, a cycle;
+// UNIMPLEMENTED: a node that the step needs has no kernel. Errors name the node.
+FALLIBLE Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out);
