@@ -119,6 +119,9 @@ static inline Flow node_flow(const Node *node) {
 static inline bool output_equal(Output a, Output b) {
     return a.node == b.node && a.index == b.index;
 }
+static inline DType output_base_type(Output output) {
+    return dtype_base(output.node->output_types[output.index]);
+}
 #define NODE_ARGS(n) STR_ARGS((n)->name), STR_ARGS((n)->type->name)  // for "{{node %.*s}} (%.*s)"
 
 // Runs the node's shape function over its inputs' shapes and known constants, and merges with what is known.

@@ -84,3 +84,6 @@ struct Opening {
 #define KERNEL_INDEX_ERROR(what, at, value, limit)                                                            \
     FAIL(INVALID_ARGUMENT, "%s[%lld] = %lld is not in [0, %lld)", (what), (long long)(at), (long long)(value), \
          (long long)(limit))
+
+// The kernel of ops whose outputs the machine makes by itself: those that only rename memory (Op.alias), and NoOp.
+Status *kernel_nothing(Kernel *k);

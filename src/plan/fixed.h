@@ -28,6 +28,7 @@ typedef struct Fixed {
     int32_t n_run;
     int32_t *fresh;           // slots that escape: given a new buffer at the start of each step
     int32_t n_fresh;
+    int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release
     size_t arena_bytes;       // packed
     size_t lower_bound;       // the most that is live at once: no packing can be smaller
     size_t bytes;             // that it costs to keep
@@ -40,12 +41,9 @@ Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
 bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *feeds);
 
-// The specialisations of one plan. Lookup takes no lock; one thread builds while others run late.
-typedef struct FixedList FixedList;
-FixedList *fixed_list_new(void);
-void fixed_list_free(FixedList *list);
-// The one that fits, retained; NULL: run late this time. Makes it where nobody else is doing so.
-FALLIBLE Status *fixed_list_find(const Plan *plan, const Tensor *feeds, Fixed **out);
+// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that already
+// holds the right one asks fixed_fits and never comes here.
+FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *feeds, Fixed **out);
 
 // Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.
 typedef struct {

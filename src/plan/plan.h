@@ -5,6 +5,7 @@
 // private state of one run.
 #pragma once
 #include "device/binding.h"
+#include "thread/mutex.h"
 
 typedef struct Plan Plan;
 
@@ -83,7 +84,12 @@ struct Plan {
     bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
     int threads;           // a kernel's limit
-    struct FixedList *fixed;   // specialisations (plan/fixed.h)
+    Mutex lock;
+    struct Fixed *specialisations;  // newest first; guarded by lock
+    size_t specialised_bytes;       // guarded by lock
+    bool specialising;              // some thread is making one; guarded by lock
+    _Atomic(struct Step *) spare[8];  // idle steps, by calling thread (run/step.h)
+    void (*free_step)(struct Step *step);
 };
 
 Plan *plan_retain(Plan *plan);

@@ -1,0 +1,344 @@
+// Fixed — see fixed.h: the partial evaluation of a plan for given feed shapes.
+#include "plan/fixed.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+
+enum { SMALL_VALUE = 4096 };  // bytes of a result that is computed while specialising
+
+typedef struct {
+    const Plan *plan;
+    Fixed *fixed;
+    Tensor *known;       // by slot: shape, and data where the value is known
+    Tensor **in, **out;  // room for the widest node
+    StepContext context;
+    int32_t *last;       // by root slot: last reader through aliases, in list order
+    int32_t *owner;      // by root slot: the root whose memory it took over in place
+} Specialising;
+
+static bool shapes_known(const Specialising *s, const PlanNode *p) {
+    for (int i = 0; i < p->binding.n_in; i++)
+        if (!shape_is_known(&s->in[i]->shape))
+            return false;
+    return true;
+}
+
+// Points s->in at what is known of the inputs; a variable input stands for the value behind its handle.
+static void gather_inputs(Specialising *s, const PlanNode *p, Tensor *handles) {
+    for (int i = 0; i < p->binding.n_in; i++) {
+        s->in[i] = &s->known[s->plan->in_slots[p->in + i]];
+        if (!(p->binding.in_flags[i] & EDGE_VARIABLE))
+            continue;
+        Output edge = p->binding.node->inputs[i];
+        const HandleShape *handle = edge.node->handles ? edge.node->handles[edge.index] : NULL;
+        handles[i] = (Tensor){.dtype = handle ? handle->dtype : DT_INVALID,
+                              .shape = handle ? handle->shape : UNKNOWN_SHAPE};
+        s->in[i] = &handles[i];
+    }
+}
+
+static bool may_compute(const Specialising *s, const PlanNode *p) {
+    const Op *op = p->binding.op;
+    if (node_is_stateful(p->binding.node) || p->binding.n_variables || !p->binding.run || p->flow != FLOW_NONE ||
+        !p->binding.n_out || !p->binding.device->type->host)
+        return false;
+    for (int i = 0; i < p->binding.n_in && !(op->flags & OP_FROM_SHAPES); i++)
+        if (!s->in[i]->data)
+            return false;
+    for (int i = 0; i < p->binding.n_out; i++) {
+        DType dtype = s->plan->slots[p->out + i].dtype;
+        if (dtype != DT_int32 && dtype != DT_int64 && dtype != DT_bool)
+            return false;
+    }
+    return true;
+}
+
+// Runs the node now; false where its result is too large to keep or it fails (it will fail again when the step runs it).
+static bool compute(Specialising *s, const PlanNode *p) {
+    Tensor results[16] = {0};
+    if (p->binding.n_out > 16)
+        return false;
+    for (int i = 0; i < p->binding.n_out; i++)
+        s->out[i] = &results[i];
+    Kernel kernel = {.in = s->in, .out = s->out, .n_in = p->binding.n_in, .n_out = p->binding.n_out,
+                     .node = p->binding.node, .step = &s->context};
+    Prepared prepared = {0};
+    Status *status = invoke(&p->binding, &prepared, &kernel, 0);
+    prepared_clear(&prepared);
+    bool good = !status;
+    for (int i = 0; good && i < p->binding.n_out; i++)
+        good = results[i].buffer && tensor_bytes(&results[i]) <= SMALL_VALUE;
+    for (int i = 0; i < p->binding.n_out; i++) {
+        if (good) {
+            s->fixed->values[p->out + i] = results[i];
+            s->known[p->out + i] = results[i];
+        } else {
+            tensor_clear(&results[i]);
+        }
+    }
+    status_free(status);
+    return good;
+}
+
+static bool only_renames(const PlanNode *p) {
+    return p->binding.run == kernel_nothing && p->binding.direct;
+}
+
+static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
+    const PlanNode *p = &s->plan->nodes[i];
+    Fixed *fixed = s->fixed;
+    if (p->flow == FLOW_ARG)
+        return NODE_DONE;
+    if (p->binding.n_out && s->plan->constants[p->out].buffer) {
+        s->known[p->out] = s->plan->constants[p->out];
+        return NODE_DONE;
+    }
+    gather_inputs(s, p, handles);
+    if (p->binding.start || p->flow != FLOW_NONE || !shapes_known(s, p))
+        return NODE_LATE;
+    if (may_compute(s, p) && compute(s, p))
+        return NODE_DONE;
+    Status *status = prepared_init(&fixed->prepared[i], &p->binding, s->in, s->plan->threads);
+    bool good = !status && fixed->prepared[i].reusable;
+    status_free(status);
+    for (int out = 0; good && out < p->binding.n_out; out++) {
+        good = shape_is_known(&fixed->prepared[i].out[out]);
+        s->known[p->out + out].shape = fixed->prepared[i].out[out];
+    }
+    if (good)
+        return NODE_FIXED;
+    for (int out = 0; out < p->binding.n_out; out++)
+        s->known[p->out + out].shape = UNKNOWN_SHAPE;
+    prepared_clear(&fixed->prepared[i]);
+    return NODE_LATE;
+}
+
+// ---- memory
+
+static int32_t root_of(const Specialising *s, int32_t slot) {
+    int32_t root = s->plan->slots[slot].root;
+    while (s->owner[root] != root)
+        root = s->owner[root];
+    return root;
+}
+
+// A root that lies in the arena: plain data of a fixed node that nobody sees after its last planned use.
+static bool in_arena(const Specialising *s, int32_t root) {
+    const PlanSlot *slot = &s->plan->slots[root];
+    if (slot->producer < 0 || slot->escapes || slot->root != root || !dtype_is_plain(slot->dtype))
+        return false;
+    const PlanNode *p = &s->plan->nodes[slot->producer];
+    return s->fixed->modes[slot->producer] == NODE_FIXED && !(p->binding.op->flags & OP_LATE) &&
+           p->binding.device->type->host && !s->fixed->values[root].buffer;
+}
+
+static void find_last_uses(Specialising *s) {
+    const Plan *plan = s->plan;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        s->owner[slot] = slot;
+        s->last[slot] = plan->slots[slot].producer;
+    }
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        if (s->fixed->modes[i] == NODE_DONE && !only_renames(&plan->nodes[i]))
+            continue;
+        for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
+            s->last[plan->slots[plan->in_slots[plan->nodes[i].in + in]].root] = i;
+    }
+}
+
+// Output 0 of a fixed node takes over the memory of an input that dies there.
+static void share_in_place(Specialising *s, int32_t i) {
+    const Plan *plan = s->plan;
+    const PlanNode *p = &plan->nodes[i];
+    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out || !in_arena(s, p->out))
+        return;
+    for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++) {
+        int32_t slot = plan->in_slots[p->in + in], root = root_of(s, slot);
+        size_t bytes, wanted;
+        Status *status = shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &bytes);
+        if (!status)
+            status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
+        bool fits = !status && bytes == wanted && bytes > 0;
+        status_free(status);
+        if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && in_arena(s, root) &&
+            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
+            s->owner[p->out] = root;
+            s->last[root] = s->last[p->out] > i ? s->last[p->out] : i;
+            return;
+        }
+    }
+}
+
+static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
+    const Plan *plan = s->plan;
+    Fixed *fixed = s->fixed;
+    int n = 0;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        if (!in_arena(s, slot) || s->owner[slot] != slot)
+            continue;
+        Interval interval = {.first = plan->slots[slot].producer, .last = s->last[slot]};
+        TRY(shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &interval.bytes));
+        intervals[n] = interval;
+        who[n++] = slot;
+    }
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        fixed->scratch[i] = IN_NO_ARENA;
+        if (fixed->modes[i] == NODE_FIXED && fixed->prepared[i].scratch) {
+            intervals[n] = (Interval){.first = i, .last = i, .bytes = fixed->prepared[i].scratch};
+            who[n++] = -1 - i;
+        }
+    }
+    TRY(memory_pack(intervals, n, &fixed->arena_bytes, &fixed->lower_bound));
+    for (int i = 0; i < n; i++) {
+        if (who[i] >= 0)
+            fixed->offsets[who[i]] = intervals[i].offset;
+        else
+            fixed->scratch[-1 - who[i]] = intervals[i].offset;
+    }
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        int32_t root = root_of(s, slot);
+        if (in_arena(s, root) && (in_arena(s, slot) || plan->slots[slot].root != slot))
+            fixed->offsets[slot] = fixed->offsets[root];
+    }
+    return OK;
+}
+
+static Status *plan_memory(Specialising *s) {
+    const Plan *plan = s->plan;
+    find_last_uses(s);
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        share_in_place(s, i);
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        s->fixed->offsets[slot] = IN_NO_ARENA;
+    size_t most = (size_t)plan->n_slots + (size_t)plan->n_nodes + 1;
+    Interval *intervals = malloc(most * sizeof *intervals);
+    int32_t *who = malloc(most * sizeof *who);
+    Status *status = OK;
+    if (intervals && who)
+        status = pack(s, intervals, who);
+    free(who);
+    free(intervals);
+    NEED_MEMORY(intervals && who);
+    return status;
+}
+
+// ---- what to run
+
+static void list_runs(Specialising *s) {
+    const Plan *plan = s->plan;
+    Fixed *fixed = s->fixed;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        bool renamed_in_arena = only_renames(p);
+        for (int out = 0; out < p->binding.n_out; out++)
+            renamed_in_arena &= fixed->offsets[p->out + out] != IN_NO_ARENA;
+        if (fixed->modes[i] == NODE_FIXED && renamed_in_arena)
+            fixed->modes[i] = NODE_DONE;
+        if (fixed->modes[i] == NODE_DONE)
+            continue;
+        fixed->run[fixed->n_run++] = i;
+        if (fixed->modes[i] == NODE_LATE || (p->binding.op->flags & OP_LATE))
+            continue;
+        for (int out = 0; out < p->binding.n_out; out++)
+            if (fixed->offsets[p->out + out] == IN_NO_ARENA && plan->slots[p->out + out].root == p->out + out)
+                fixed->fresh[fixed->n_fresh++] = p->out + out;
+    }
+}
+
+static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *feeds) {
+    Arena *arena = &fixed->arena;
+    fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_feeds);
+    fixed->modes = ARENA_ARRAY(arena, NodeMode, plan->n_nodes);
+    fixed->prepared = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
+    fixed->shapes = ARENA_ARRAY(arena, Shape, plan->n_slots);
+    fixed->values = ARENA_ARRAY(arena, Tensor, plan->n_slots);
+    fixed->offsets = ARENA_ARRAY(arena, int64_t, plan->n_slots);
+    fixed->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
+    fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
+    fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
+                fixed->offsets && fixed->scratch && fixed->run && fixed->fresh);
+    for (int i = 0; i < plan->n_feeds; i++)
+        fixed->feed_shapes[i] = feeds[i].shape;
+    return OK;
+}
+
+static Status *specialise_all(Specialising *s, const Tensor *feeds, Arena *scratch) {
+    const Plan *plan = s->plan;
+    int widest = 1;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const Binding *b = &plan->nodes[i].binding;
+        widest = b->n_in > widest ? b->n_in : widest;
+        widest = b->n_out > widest ? b->n_out : widest;
+    }
+    s->known = ARENA_ARRAY(scratch, Tensor, plan->n_slots);
+    s->in = ARENA_ARRAY(scratch, Tensor *, widest);
+    s->out = ARENA_ARRAY(scratch, Tensor *, widest);
+    s->last = ARENA_ARRAY(scratch, int32_t, plan->n_slots);
+    s->owner = ARENA_ARRAY(scratch, int32_t, plan->n_slots);
+    Tensor *handles = ARENA_ARRAY(scratch, Tensor, widest);
+    NEED_MEMORY(s->known && s->in && s->out && s->last && s->owner && handles);
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = UNKNOWN_SHAPE};
+    for (int i = 0; i < plan->n_feeds; i++)
+        if (plan->feeds[i].slot >= 0)
+            s->known[plan->feeds[i].slot].shape = feeds[i].shape;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        s->fixed->modes[i] = specialise(s, i, handles);
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        s->fixed->shapes[slot] = s->known[slot].shape;
+    TRY(plan_memory(s));
+    list_runs(s);
+    return OK;
+}
+
+Status *fixed_make(const Plan *plan, const Tensor *feeds, Fixed **out) {
+    Fixed *fixed = calloc(1, sizeof *fixed);
+    NEED_MEMORY(fixed);
+    atomic_init(&fixed->references, 1);
+    AUTO(arena) Arena scratch = {0};
+    Specialising s = {.plan = plan, .fixed = fixed,
+                      .context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator}};
+    Status *status = fixed_arrays(fixed, plan, feeds);
+    if (!status)
+        status = specialise_all(&s, feeds, &scratch);
+    if (status) {
+        if (!fixed->values || !fixed->prepared) {
+            arena_clear(&fixed->arena);
+            free(fixed);
+            return status;
+        }
+    }
+    fixed->plan_slots = plan->n_slots;
+    fixed->plan_nodes = plan->n_nodes;
+    fixed->bytes = fixed->arena.used + fixed->arena_bytes;
+    if (status)
+        fixed_release(fixed);
+    else
+        *out = fixed;
+    return status;
+}
+
+Fixed *fixed_retain(Fixed *fixed) {
+    atomic_fetch_add(&fixed->references, 1);
+    return fixed;
+}
+
+void fixed_release(Fixed *fixed) {
+    if (!fixed || atomic_fetch_sub(&fixed->references, 1) != 1)
+        return;
+    for (int32_t i = 0; i < fixed->plan_slots; i++)
+        tensor_clear(&fixed->values[i]);
+    for (int32_t i = 0; i < fixed->plan_nodes; i++)
+        prepared_clear(&fixed->prepared[i]);
+    arena_clear(&fixed->arena);
+    free(fixed);
+}
+
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *feeds) {
+    for (int i = 0; i < plan->n_feeds; i++)
+        if (!shape_equal(&fixed->feed_shapes[i], &feeds[i].shape))
+            return false;
+    return true;
+}

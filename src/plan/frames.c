@@ -1,0 +1,132 @@
+// Frames — see frames.h. A node runs in the frame of its inputs; Enter leads into a child frame, Exit out of it.
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "plan/frames.h"
+
+enum { NO_FRAME = -1, MAX_FRAMES = 1 << 16 };
+
+typedef VEC(PlanFrame) FrameVec;
+
+typedef struct {
+    Plan *plan;
+    FrameVec frames;
+    VEC(Str) names;
+    int32_t *lands;   // by node: the frame where its outputs are
+} Framing;
+
+static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_t *out) {
+    Str name = node_str(enter, "frame_name");
+    for (size_t i = 1; i < f->frames.n; i++) {
+        if (f->frames.p[i].parent == parent && str_equal(f->names.p[i], name)) {
+            *out = (int32_t)i;
+            return OK;
+        }
+    }
+    NEED(f->frames.n < MAX_FRAMES, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): more than %d loops", NODE_ARGS(enter),
+         MAX_FRAMES);
+    int64_t parallel = node_int(enter, "parallel_iterations");
+    PlanFrame frame = {
+        .parent = parent, .child_index = f->frames.p[parent].n_children++,
+        .parallel = parallel < 1 ? 1 : parallel > 1024 ? 1024 : (int32_t)parallel,
+    };
+    NEED_MEMORY(vec_push(&f->names, name) && vec_push(&f->frames, frame));
+    *out = (int32_t)f->frames.n - 1;
+    return OK;
+}
+
+static Status *frame_of_inputs(Framing *f, int32_t i, int32_t *out) {
+    Plan *plan = f->plan;
+    const Node *node = plan->nodes[i].binding.node;
+    int32_t frame = NO_FRAME;
+    for (int in = 0; in < node->n_inputs + node->n_controls; in++) {
+        const Node *from = in < node->n_inputs ? node->inputs[in].node : node->controls[in - node->n_inputs];
+        if (from->mark < 0 || from->mark >= i)
+            continue;  // a back edge, or a node outside the plan
+        int32_t lands = f->lands[from->mark];
+        NEED(frame == NO_FRAME || frame == lands, INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): its inputs come from different frames (input %d from '%.*s'); an edge into a loop "
+             "must go through Enter", NODE_ARGS(node), in, STR_ARGS(from->name));
+        frame = lands;
+    }
+    *out = frame == NO_FRAME ? 0 : frame;
+    return OK;
+}
+
+static Status *place_node(Framing *f, int32_t i) {
+    PlanNode *p = &f->plan->nodes[i];
+    const Node *node = p->binding.node;
+    TRY(frame_of_inputs(f, i, &p->frame));
+    f->lands[i] = p->frame;
+    if (p->flow == FLOW_ENTER) {
+        TRY(enter_frame(f, node, p->frame, &p->child));
+        p->constant_enter = node_bool(node, "is_constant");
+        f->frames.p[p->child].enters++;
+        f->frames.p[p->child].n_constants += p->constant_enter;
+        f->lands[i] = p->child;
+    } else if (p->flow == FLOW_EXIT) {
+        NEED(p->frame != 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): is not in a loop", NODE_ARGS(node));
+        p->child = p->frame;
+        f->frames.p[p->frame].n_exits++;
+        f->lands[i] = f->frames.p[p->frame].parent;
+    } else if (p->flow == FLOW_NEXT) {
+        NEED(p->frame != 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): is not in a loop", NODE_ARGS(node));
+        p->child = p->frame;
+    } else if (p->flow == FLOW_MERGE) {
+        for (int in = 0; in < node->n_inputs; in++)
+            p->loop_merge |= node_flow(node->inputs[in].node) == FLOW_NEXT;
+    }
+    f->frames.p[p->frame].n_nodes++;
+    return OK;
+}
+
+static Status *fill_frames(Framing *f) {
+    Plan *plan = f->plan;
+    plan->n_frames = (int32_t)f->frames.n;
+    plan->frames = ARENA_ARRAY(&plan->arena, PlanFrame, f->frames.n);
+    plan->places = ARENA_ARRAY(&plan->arena, int32_t, plan->n_nodes);
+    NEED_MEMORY(plan->frames && plan->places);
+    for (size_t i = 0; i < f->frames.n; i++) {
+        PlanFrame *frame = &plan->frames[i];
+        *frame = f->frames.p[i];
+        frame->nodes = ARENA_ARRAY(&plan->arena, int32_t, frame->n_nodes);
+        frame->pending = ARENA_ARRAY(&plan->arena, int32_t, frame->n_nodes);
+        frame->exits = ARENA_ARRAY(&plan->arena, int32_t, frame->n_exits);
+        frame->constants = ARENA_ARRAY(&plan->arena, int32_t, frame->n_constants);
+        NEED_MEMORY(frame->nodes && frame->pending && frame->exits && frame->constants);
+        frame->n_nodes = frame->n_exits = frame->n_constants = 0;
+    }
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        PlanNode *p = &plan->nodes[i];
+        PlanFrame *frame = &plan->frames[p->frame];
+        plan->places[i] = frame->n_nodes;
+        frame->pending[frame->n_nodes] = p->pending;
+        frame->nodes[frame->n_nodes++] = i;
+        if (p->flow == FLOW_EXIT)
+            frame->exits[frame->n_exits++] = i;
+        if (p->constant_enter)
+            plan->frames[p->child].constants[plan->frames[p->child].n_constants++] = i;
+        for (int out = 0; out < p->binding.n_out; out++) {
+            PlanSlot *slot = &plan->slots[p->out + out];
+            slot->frame = f->lands[i];
+            slot->place = plan->frames[slot->frame].n_slots++;
+        }
+    }
+    return OK;
+}
+
+static Status *find(Framing *f) {
+    NEED_MEMORY(f->lands && vec_push(&f->frames, (PlanFrame){.parallel = 1}) && vec_push(&f->names, (Str){0}));
+    for (int32_t i = 0; i < f->plan->n_nodes; i++)
+        TRY(place_node(f, i));
+    return fill_frames(f);
+}
+
+Status *frames_find(Plan *plan) {
+    Framing framing = {.plan = plan, .lands = malloc(((size_t)plan->n_nodes + 1) * sizeof(int32_t))};
+    Status *status = find(&framing);
+    free(framing.lands);
+    vec_clear(&framing.frames);
+    vec_clear(&framing.names);
+    return status;
+}

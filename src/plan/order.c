@@ -1,0 +1,255 @@
+// Order — the last pass: a placed graph becomes the flat arrays of a plan.
+//
+// Nodes go in an order that respects the edges (back edges into loops excepted). Values become slots; each slot knows its
+// readers, the slot whose memory it shares, and whether somebody may see it after the step.
+#include <stdlib.h>
+
+#include "plan/frames.h"
+#include "plan/pass.h"
+
+typedef struct {
+    Plan *plan;
+    const Draft *draft;
+    Node **order;
+    int32_t *first_slot;    // by node->mark
+} Ordering;
+
+static int32_t slot_of(const Ordering *o, Output edge) {
+    return o->first_slot[edge.node->mark] + edge.index;
+}
+
+static Status *bind_nodes(Ordering *o) {
+    Plan *plan = o->plan;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        Node *node = o->order[i];
+        PlanNode *p = &plan->nodes[i];
+        const Device *device = device_set_find(o->draft->options->devices, node->device);
+        if (!device)
+            BUG("{{node %.*s}} (%.*s): was not placed", NODE_ARGS(node));
+        TRY(binding_init(&p->binding, node, device, &plan->arena));
+        p->flow = node_flow(node);
+        const Op *op = node_op(node);
+        p->async = op->start || (op->flags & OP_BLOCKS);
+        bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
+        plan->dynamic |= op->start != NULL || control_flow || plan->partial;
+    }
+    return OK;
+}
+
+static Status *number_slots(Ordering *o) {
+    Plan *plan = o->plan;
+    size_t slots = 0, inputs = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        PlanNode *p = &plan->nodes[i];
+        o->order[i]->mark = i;
+        o->first_slot[i] = (int32_t)slots;
+        p->out = (int32_t)slots;
+        p->in = (int32_t)inputs;
+        slots += (size_t)p->binding.n_out;
+        inputs += (size_t)p->binding.n_in;
+    }
+    NEED(slots < INT32_MAX / 2 && inputs < INT32_MAX / 2, RESOURCE_EXHAUSTED, "the graph has too many edges");
+    plan->n_slots = (int32_t)slots;
+    plan->n_in_slots = (int32_t)inputs;
+    plan->slots = ARENA_ARRAY(&plan->arena, PlanSlot, slots);
+    plan->constants = ARENA_ARRAY(&plan->arena, Tensor, slots);
+    plan->in_slots = ARENA_ARRAY(&plan->arena, int32_t, inputs);
+    NEED_MEMORY(plan->slots && plan->constants && plan->in_slots);
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        for (int j = 0; j < p->binding.n_out; j++) {
+            DType dtype = dtype_base(o->order[i]->output_types[j]);
+            bool host = (p->binding.out_flags[j] & EDGE_HOST) || device_hosts(p->binding.device, dtype);
+            plan->slots[p->out + j] = (PlanSlot){.producer = i, .root = p->out + j, .host = host, .dtype = dtype};
+        }
+        for (int j = 0; j < p->binding.n_in; j++)
+            plan->in_slots[p->in + j] = slot_of(o, o->order[i]->inputs[j]);
+    }
+    return OK;
+}
+
+// Switch, Merge, Enter ... pass their input on; so do Identity-like ops, by their declaration.
+static bool passes_memory(const PlanNode *p, int input, int output) {
+    switch (p->flow) {
+    case FLOW_SWITCH: return input == 0;
+    case FLOW_MERGE: return output == 0;
+    case FLOW_ENTER: case FLOW_EXIT: case FLOW_NEXT: case FLOW_LOOP_COND: return true;
+    default: return input == output && (p->binding.out_flags[output] & EDGE_ALIAS) &&
+                    (p->binding.in_flags[input] & EDGE_ALIAS);
+    }
+}
+
+static void find_roots(Plan *plan) {
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        for (int j = 0; j < p->binding.n_out; j++)
+            for (int in = 0; in < p->binding.n_in; in++)
+                if (p->flow != FLOW_MERGE && passes_memory(p, in, j))
+                    plan->slots[p->out + j].root = plan->slots[plan->in_slots[p->in + in]].root;
+    }
+}
+
+// What may be seen after the step, or after its last planned use, needs a buffer of its own.
+static void find_escapes(Plan *plan) {
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        for (int in = 0; in < p->binding.n_in; in++) {
+            PlanSlot *slot = &plan->slots[plan->in_slots[p->in + in]];
+            slot->readers++;
+            if (p->binding.start || (p->binding.in_flags[in] & (EDGE_KEEP | EDGE_VARIABLE)))
+                plan->slots[slot->root].escapes = true;
+        }
+        for (int out = 0; out < p->binding.n_out; out++) {
+            PlanSlot *slot = &plan->slots[p->out + out];
+            if (!dtype_is_plain(slot->dtype) || p->binding.start)
+                plan->slots[slot->root].escapes = true;
+        }
+    }
+    for (int i = 0; i < plan->n_fetches; i++) {
+        PlanSlot *slot = &plan->slots[plan->fetches[i].slot];
+        slot->readers++;
+        plan->slots[slot->root].escapes = true;
+    }
+}
+
+static int by_node(const void *a, const void *b) {
+    const PlanEdge *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static Status *list_edges(Ordering *o) {
+    Plan *plan = o->plan;
+    size_t n = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        n += o->order[i]->uses.n;
+    plan->edges = ARENA_ARRAY(&plan->arena, PlanEdge, n);
+    NEED_MEMORY(plan->edges);
+    int32_t at = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        PlanNode *p = &plan->nodes[i];
+        const Node *node = o->order[i];
+        p->edges = at;
+        for (size_t u = 0; u < node->uses.n; u++) {
+            Use use = node->uses.p[u];
+            if (use.node->mark >= 0)
+                plan->edges[at++] = (PlanEdge){use.node->mark, use.input, use.index};
+        }
+        p->n_edges = at - p->edges;
+        qsort(plan->edges + p->edges, (size_t)p->n_edges, sizeof *plan->edges, by_node);
+        p->pending = p->flow == FLOW_MERGE ? node->n_controls : node->n_inputs + node->n_controls;
+    }
+    return OK;
+}
+
+// Slots whose last reader in list order is node i, and which of i's inputs nobody reads after it.
+static Status *list_drops(Plan *plan) {
+    int32_t *last = malloc(((size_t)plan->n_slots + 1) * sizeof *last);
+    NEED_MEMORY(last);
+    for (int32_t s = 0; s < plan->n_slots; s++)
+        last[s] = plan->slots[s].producer;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
+            last[plan->in_slots[plan->nodes[i].in + in]] = i;
+    for (int f = 0; f < plan->n_fetches; f++)
+        last[plan->fetches[f].slot] = INT32_MAX;
+    plan->drops = ARENA_ARRAY(&plan->arena, int32_t, plan->n_slots);
+    int32_t *count = calloc((size_t)plan->n_nodes + 1, sizeof *count);
+    if (!plan->drops || !count) {
+        free(last);
+        free(count);
+        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+    }
+    for (int32_t s = 0; s < plan->n_slots; s++)
+        if (last[s] >= 0 && last[s] != INT32_MAX)
+            plan->nodes[last[s]].n_drops++;
+    int32_t at = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        plan->nodes[i].drops = at;
+        at += plan->nodes[i].n_drops;
+    }
+    for (int32_t s = 0; s < plan->n_slots; s++) {
+        if (last[s] < 0 || last[s] == INT32_MAX)
+            continue;
+        PlanNode *p = &plan->nodes[last[s]];
+        plan->drops[p->drops + count[last[s]]++] = s;
+        for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++)
+            if (plan->in_slots[p->in + in] == s)
+                p->last |= BIT(in);
+    }
+    // The same value read twice by one node can't lend its memory: the other reading needs it.
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        PlanNode *p = &plan->nodes[i];
+        for (int a = 0; a < p->binding.n_in && a < MAX_ARGS; a++)
+            for (int b = 0; b < a; b++)
+                if (plan->in_slots[p->in + a] == plan->in_slots[p->in + b])
+                    p->last &= ~(BIT(a) | BIT(b));
+    }
+    free(last);
+    free(count);
+    return OK;
+}
+
+static Status *list_ends(Ordering *o) {
+    const Draft *draft = o->draft;
+    Plan *plan = o->plan;
+    plan->n_feeds = draft->n_feeds;
+    plan->n_fetches = draft->n_fetches;
+    plan->feeds = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_feeds);
+    plan->fetches = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_fetches);
+    NEED_MEMORY(plan->feeds && plan->fetches);
+    for (int i = 0; i < draft->n_feeds; i++) {
+        const Node *node = draft->feeds[i];
+        plan->feeds[i] = (PlanEnd){node->mark < 0 ? -1 : o->first_slot[node->mark],
+                                   dtype_base(node->output_types[0]), node->output_shapes[0]};
+    }
+    for (int i = 0; i < draft->n_fetches; i++) {
+        Output edge = draft->fetches[i]->inputs[0];
+        plan->fetches[i] = (PlanEnd){slot_of(o, edge), output_base_type(edge), edge.node->output_shapes[edge.index]};
+    }
+    return OK;
+}
+
+static Status *copy_constants(Ordering *o) {
+    for (int32_t i = 0; i < o->plan->n_nodes; i++)
+        if (o->order[i]->value)
+            o->plan->constants[o->plan->nodes[i].out] = tensor_retain(o->order[i]->value);
+    return OK;
+}
+
+static Status *order_nodes(Ordering *o) {
+    Plan *plan = o->plan;
+    size_t n;
+    TRY(graph_order(o->draft->graph, o->order, &n));
+    // _Fetch nodes only mark edges; they have no place in the plan.
+    for (size_t i = 0; i < o->draft->graph->nodes.n; i++)
+        if (o->draft->graph->nodes.p[i])
+            o->draft->graph->nodes.p[i]->mark = 0;
+    for (int i = 0; i < o->draft->n_fetches; i++)
+        o->draft->fetches[i]->mark = -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (o->order[i]->mark == 0)
+            o->order[kept++] = o->order[i];
+    plan->n_nodes = (int32_t)kept;
+    plan->nodes = ARENA_ARRAY(&plan->arena, PlanNode, kept);
+    o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
+    NEED_MEMORY(plan->nodes && o->first_slot);
+    TRY(bind_nodes(o));
+    TRY(number_slots(o));
+    TRY(list_ends(o));
+    find_roots(plan);
+    find_escapes(plan);
+    TRY(list_edges(o));
+    TRY(list_drops(plan));
+    TRY(copy_constants(o));
+    return frames_find(plan);
+}
+
+Status *pass_order(Draft *draft, Plan *plan) {
+    Ordering ordering = {.plan = plan, .draft = draft};
+    ordering.order = malloc((draft->graph->nodes.n + 1) * sizeof *ordering.order);
+    NEED_MEMORY(ordering.order);
+    Status *status = order_nodes(&ordering);
+    free(ordering.order);
+    return status;
+}
