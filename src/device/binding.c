@@ -143,10 +143,7 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
         if (i == 0 && reuse_input(binding, k, last, out, bytes))
             continue;
         bool host = (binding->out_flags[i] & EDGE_HOST) || device_hosts(binding->device, out->dtype);
-        if (host && k->step->new_buffer)
-            TRY(k->step->new_buffer(k->step, out->dtype, bytes, &out->buffer));
-        else
-            TRY(buffer_new(host ? &host_allocator : binding->device->allocator, out->dtype, bytes, &out->buffer));
+        TRY(buffer_new(host ? &host_allocator : binding->device->allocator, out->dtype, bytes, &out->buffer));
         out->data = out->buffer->data;
     }
     return OK;

@@ -73,7 +73,7 @@ FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, K
 // What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on late from here.
 extern Status *const GUARD_FAILED;
 
-// One node the late way: guard or prepare, allocate by k->step->new_buffer, run. k->in and k->out are set by the caller;
+// One node the late way: guard or prepare, allocate, run. k->in and k->out are set by the caller;
 // outputs come zeroed. Inputs in `last` (BIT(i)) are not read afterwards: their buffers may be reused.
 FALLIBLE Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last);
 

@@ -33,7 +33,6 @@ struct StepContext {
     struct ResourceTable *resources;      // the session's, or the device's
     Allocator *allocator;                 // of the device that runs this kernel
     const struct Caller *caller;          // calls functions (kernel/call.h); NULL where none can be called
-    Status *(*new_buffer)(StepContext *step, DType dtype, size_t bytes, Buffer **out);  // for values inside the step
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 

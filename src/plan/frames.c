@@ -112,6 +112,16 @@ static Status *fill_frames(Framing *f) {
             slot->place = plan->frames[slot->frame].n_slots++;
         }
     }
+    for (size_t i = 0; i < f->frames.n; i++) {
+        plan->frames[i].readers = ARENA_ARRAY(&plan->arena, int32_t, plan->frames[i].n_slots);
+        NEED_MEMORY(plan->frames[i].readers);
+    }
+    for (int32_t s = 0; s < plan->n_slots; s++)
+        plan->frames[plan->slots[s].frame].readers[plan->slots[s].place] = plan->slots[s].readers;
+    for (int i = 0; i < plan->n_fetches; i++)
+        NEED(plan->slots[plan->fetches[i].slot].frame == 0, INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): can't be fetched from inside a loop",
+             NODE_ARGS(plan->nodes[plan->slots[plan->fetches[i].slot].producer].binding.node));
     return OK;
 }
 

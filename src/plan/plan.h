@@ -59,6 +59,7 @@ typedef struct {
     int32_t n_constants;   // constant Enter slots, copied into every iteration
     int32_t *constants;    // the Enter nodes
     int32_t *pending;      // n_nodes initial counts, by place
+    int32_t *readers;      // n_slots initial counts, by place
 } PlanFrame;
 
 typedef struct {

@@ -1,0 +1,44 @@
+// Deref — where an op reads the value of a reference, the read becomes a node of its own, in front of its reader.
+//
+// TensorFlow reads a reference when the consumer runs, not when the variable's node does. So each reader gets its own
+// read, ordered by the reader's control inputs, and nothing merges them: reading is stateful.
+#include "graph/build.h"
+#include "plan/pass.h"
+
+static Status *read_before(Draft *draft, Node *reader, int input) {
+    Output from = reader->inputs[input];
+    AUTO(arena) Arena arena = {0};
+    Str name = str_format(&arena, "%.*s/_read/%d", STR_ARGS(reader->name), input);
+    AUTO(builder) NodeBuilder builder;
+    builder_init(&builder, draft->graph, STR("_ReadRef"), name);
+    builder_device(&builder, from.node->device);
+    builder_input(&builder, from);
+    for (int i = 0; i < reader->n_controls; i++)
+        builder_control(&builder, reader->controls[i]);
+    Node *read;
+    TRY(builder_finish(&builder, &read));
+    read->output_shapes[0] = from.node->output_shapes[from.index];
+    return node_set_input(reader, input, (Output){read, 0});
+}
+
+// Control flow moves references as they are; so does whoever takes one.
+static bool passes_reference(const Node *node) {
+    Flow flow = node_flow(node);
+    return flow >= FLOW_SWITCH && flow <= FLOW_LOOP_COND && dtype_is_ref(node->output_types[0]);
+}
+
+Status *pass_deref(Draft *draft) {
+    Graph *graph = draft->graph;
+    size_t n = graph->nodes.n;
+    for (size_t i = 0; i < n; i++) {
+        Node *node = graph->nodes.p[i];
+        if (!node || passes_reference(node))
+            continue;
+        for (int in = 0; in < node->n_inputs; in++) {
+            Output from = node->inputs[in];
+            if (dtype_is_ref(from.node->output_types[from.index]) && !node_input_is_ref(node, in))
+                TRY(read_before(draft, node, in));
+        }
+    }
+    return OK;
+}

@@ -1,0 +1,108 @@
+// Partition — puts Send and Recv where an edge crosses from one memory to another.
+//
+// One tensor goes once per destination device: all its readers there share one Recv. Inside a process the Recv is ordered
+// behind its Send, so it never waits, and it takes part in loops like any node. Values that both ends keep in host memory
+// (int32, strings, resources, declared host inputs and outputs) cross without a copy.
+#include <stdlib.h>
+
+#include "graph/build.h"
+#include "plan/pass.h"
+
+static const Device *device_of(const Draft *draft, const Node *node) {
+    return device_set_find(draft->options->devices, node->device);
+}
+
+static bool output_on_host(const Device *device, Output edge, const Node *from) {
+    const Op *op = node_op(from);
+    for (int arg = 0; op && op->host_out && arg < from->type->signature.n_outputs && arg < MAX_ARGS; arg++) {
+        int first, count;
+        node_output_span(from, arg, &first, &count);
+        if ((op->host_out & BIT(arg)) && edge.index >= first && edge.index < first + count)
+            return true;
+    }
+    return device_hosts(device, dtype_base(from->output_types[edge.index]));
+}
+
+static bool input_on_host(const Device *device, const Node *node, int input) {
+    const Op *op = node_op(node);
+    for (int arg = 0; op && op->host && arg < node->type->signature.n_inputs && arg < MAX_ARGS; arg++) {
+        int first, count;
+        node_input_span(node, arg, &first, &count);
+        if ((op->host & BIT(arg)) && input >= first && input < first + count)
+            return true;
+    }
+    return device_hosts(device, node_input_type(node, input));
+}
+
+// A Recv of `edge` in the memory of `node`'s device (or in host memory), made at the first want.
+static Status *receive(Draft *draft, Output edge, const Node *reader, bool to_host, Map *made, Arena *arena,
+                       Node **out) {
+    Str key = str_format(arena, "%.*s:%d;%.*s;%s", STR_ARGS(edge.node->name), edge.index, STR_ARGS(reader->device),
+                         to_host ? "host" : "device");
+    NEED_MEMORY(key.p);
+    *out = map_find(made, key);
+    if (*out)
+        return OK;
+    AttrValue tensor_name = ATTR_OF_STRING(key);
+    AttrValue type = ATTR_OF_TYPE(dtype_base(edge.node->output_types[edge.index]));
+    AttrValue host = ATTR_OF_BOOL(to_host);
+    AUTO(builder) NodeBuilder send;
+    builder_init(&send, draft->graph, to_host ? STR("_HostSend") : STR("_Send"),
+                 str_format(arena, "_send/%.*s", STR_ARGS(key)));
+    builder_input(&send, edge);
+    builder_device(&send, edge.node->device);
+    builder_attr(&send, STR("tensor_name"), &tensor_name);
+    builder_attr(&send, STR("send_device"), &ATTR_OF_STRING(edge.node->device));
+    builder_attr(&send, STR("recv_device"), &ATTR_OF_STRING(reader->device));
+    builder_attr(&send, STR("send_device_incarnation"), &ATTR_OF_INT(0));
+    builder_attr(&send, STR("_to_host"), &host);
+    Node *sent;
+    TRY(builder_finish(&send, &sent));
+    AUTO(builder) NodeBuilder recv;
+    builder_init(&recv, draft->graph, to_host ? STR("_HostRecv") : STR("_Recv"),
+                 str_format(arena, "_recv/%.*s", STR_ARGS(key)));
+    builder_device(&recv, reader->device);
+    builder_control(&recv, sent);
+    builder_attr(&recv, STR("tensor_type"), &type);
+    builder_attr(&recv, STR("tensor_name"), &tensor_name);
+    builder_attr(&recv, STR("send_device"), &ATTR_OF_STRING(edge.node->device));
+    builder_attr(&recv, STR("recv_device"), &ATTR_OF_STRING(reader->device));
+    builder_attr(&recv, STR("send_device_incarnation"), &ATTR_OF_INT(0));
+    TRY(builder_finish(&recv, out));
+    (*out)->output_shapes[0] = edge.node->output_shapes[edge.index];
+    NEED_MEMORY(map_set(made, key, *out));
+    return OK;
+}
+
+static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
+    size_t n = draft->graph->nodes.n;
+    for (size_t i = 0; i < n; i++) {
+        Node *node = draft->graph->nodes.p[i];
+        if (!node)
+            continue;
+        const Device *to = device_of(draft, node);
+        for (int in = 0; in < node->n_inputs; in++) {
+            Output edge = node->inputs[in];
+            const Device *from = device_of(draft, edge.node);
+            bool from_host = from->type->host || output_on_host(from, edge, edge.node);
+            bool to_host = to->type->host || input_on_host(to, node, in);
+            if ((from == to && from_host == to_host) || (from_host && to_host))
+                continue;
+            Node *recv;
+            TRY(receive(draft, edge, node, to_host, made, arena, &recv));
+            TRY(node_set_input(node, in, (Output){recv, 0}));
+        }
+    }
+    return OK;
+}
+
+Status *pass_partition(Draft *draft) {
+    bool one_memory = true;
+    for (int d = 0; d < draft->options->devices->n; d++)
+        one_memory &= draft->options->devices->devices[d]->type->host;
+    if (one_memory)
+        return OK;
+    AUTO(arena) Arena arena = {0};
+    AUTO(map) Map made = {0};
+    return cross_edges(draft, &made, &arena);
+}

@@ -1,0 +1,13 @@
+// Kernels of a step — how the list and the propagator call them, and what they share with step.c.
+#pragma once
+#include "run/step.h"
+
+Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, runs
+// The function for a fixed node's k->run: the kernel itself where nothing need be done around it.
+RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared);
+void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
+FALLIBLE Status *step_bind(Step *step, Fixed *fixed);  // takes over the reference
+void step_free_propagation(Step *step);
+void step_clear_rendezvous(Step *step);
+// OK, or why the step shall end: cancelled, or past its deadline.
+FALLIBLE Status *step_check(Step *step);

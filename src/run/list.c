@@ -1,0 +1,172 @@
+// List — runs a plan without control flow: node after node, fixed ones as they are prepared, late ones with a check.
+//
+// A fixed node may find that the world has changed since it was prepared (a variable of another shape): from there on the
+// rest of the plan runs late, over the values that are there.
+#include "run/kernels.h"
+#include "run/stress.h"
+
+static Step *step_of(Kernel *k) {
+    return (Step *)k->step;
+}
+
+Status *step_check(Step *step) {
+    if (cancellation_is_set(&step->cancellation))
+        return cancellation_check(&step->cancellation);
+    if (step->context.deadline != NO_DEADLINE && clock_now() > step->context.deadline)
+        FAIL(DEADLINE_EXCEEDED, "the step ran past its deadline");
+    return OK;
+}
+
+Status *run_late(Kernel *k) {
+    Step *step = step_of(k);
+    const PlanNode *p = &step->plan->nodes[k->index];
+    return invoke(&p->binding, &step->late[k->index], k, p->last);
+}
+
+// A node whose outputs are views of its inputs' memory, where that memory differs from step to step.
+static Status *run_alias(Kernel *k) {
+    for (int i = 0; i < k->n_out; i++) {
+        Tensor *out = k->out[i];
+        Shape shape = out->shape;
+        buffer_release(out->buffer);
+        *out = *k->in[i];
+        out->shape = shape;
+        buffer_retain(out->buffer);
+    }
+    return OK;
+}
+
+// A kernel that makes its outputs itself, in a shape that was known beforehand: is it still that shape?
+static Status *run_guarded(Kernel *k) {
+    Step *step = step_of(k);
+    const PlanNode *p = &step->plan->nodes[k->index];
+    const Prepared *prepared = &step->fixed->prepared[k->index];
+    RunFn *wrapped = k->run;
+    k->run = prepared->run;
+    Status *status = binding_run(&p->binding, prepared, k);
+    k->run = wrapped;
+    TRY(status);
+    for (int i = 0; i < k->n_out; i++)
+        if (!shape_equal(&k->out[i]->shape, &prepared->out[i]))
+            return GUARD_FAILED;
+    return OK;
+}
+
+RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared) {
+    if (prepared->run == kernel_nothing && p->binding.direct)
+        return run_alias;
+    if (!p->binding.direct || (p->binding.op->flags & OP_LATE))
+        return run_guarded;
+    return prepared->run;
+}
+
+static void drop(Step *step, const int32_t *slots, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        Tensor *slot = &step->slots[slots[i]];
+        buffer_release(slot->buffer);
+        slot->buffer = NULL;
+    }
+}
+
+// Every node from `first` on, the late way.
+static Status *run_late_from(Step *step, int32_t first) {
+    const Plan *plan = step->plan;
+    for (int32_t i = first; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
+            continue;
+        TRY(step_check(step));
+        Kernel *k = &step->kernels[i];
+        RunFn *fixed_run = k->run;
+        const void *fixed_own = k->own;
+        for (int out = 0; out < k->n_out; out++) {
+            buffer_release(k->out[out]->buffer);
+            *k->out[out] = (Tensor){.dtype = plan->slots[p->out + out].dtype, .shape = UNKNOWN_SHAPE};
+        }
+        Status *status = run_late(k);
+        k->run = fixed_run;
+        k->own = fixed_own;
+        if (status)
+            return node_error(p->binding.node, status);
+        drop(step, plan->drops + p->drops, p->n_drops);
+    }
+    return OK;
+}
+
+static Status *run_fixed(Step *step) {
+    const Fixed *fixed = step->fixed;
+    const StepItem *end = step->items + fixed->n_run;
+    bool timed = step->context.deadline != NO_DEADLINE;
+    for (const StepItem *item = step->items; item < end; item++) {
+        if (__builtin_expect(timed || cancellation_is_set(&step->cancellation), 0))
+            TRY(step_check(step));
+        Status *status = item->kernel->run(item->kernel);
+        if (__builtin_expect(status != NULL, 0)) {
+            const PlanNode *p = &step->plan->nodes[item->node];
+            if (status != GUARD_FAILED)
+                return node_error(p->binding.node, status);
+            // An op that made its outputs has run; one that refused its variables has not.
+            bool ran = p->binding.op->flags & OP_LATE;
+            status = run_late_from(step, item->node + (ran ? 1 : 0));
+            fixed_release(step->fixed);  // the slots no longer look as it left them
+            step->fixed = NULL;
+            return status;
+        }
+        if (item->n_drops)
+            drop(step, item->drops, item->n_drops);
+    }
+    return OK;
+}
+
+static Status *new_buffers(Step *step) {
+    const Fixed *fixed = step->fixed;
+    for (int32_t i = 0; i < fixed->n_fresh; i++) {
+        int32_t slot = fixed->fresh[i];
+        const PlanSlot *info = &step->plan->slots[slot];
+        Tensor *tensor = &step->slots[slot];
+        size_t bytes;
+        TRY(shape_bytes(&tensor->shape, tensor->dtype, &bytes));
+        const Device *device = step->plan->nodes[info->producer].binding.device;
+        TRY(buffer_new(info->host ? &host_allocator : device->allocator, tensor->dtype, bytes, &tensor->buffer));
+        tensor->data = tensor->buffer->data;
+    }
+    return OK;
+}
+
+static void feed(Step *step, const Tensor *feeds) {
+    const Plan *plan = step->plan;
+    for (int i = 0; i < plan->n_feeds; i++)
+        if (plan->feeds[i].slot >= 0)
+            step->slots[plan->feeds[i].slot] = tensor_retain(&feeds[i]);
+}
+
+static void preset_constants(Step *step) {
+    for (int32_t slot = 0; slot < step->plan->n_slots; slot++) {
+        step->slots[slot] = step->plan->constants[slot];
+        step->slots[slot].dtype = step->plan->slots[slot].dtype;
+        step->slots[slot].buffer = NULL;
+    }
+}
+
+Status *step_run_list(Step *step, const Tensor *feeds) {
+    Plan *plan = step->plan;
+    if (!step->fixed || !fixed_fits(step->fixed, plan, feeds)) {
+        Fixed *fixed = NULL;
+        if (!stress_is_on(STRESS_LATE))
+            TRY(plan_fixed(plan, feeds, &fixed));
+        if (fixed) {
+            TRY(step_bind(step, fixed));
+        } else {
+            fixed_release(step->fixed);
+            step->fixed = NULL;
+        }
+    }
+    if (!step->fixed) {
+        preset_constants(step);
+        feed(step, feeds);
+        return run_late_from(step, 0);
+    }
+    feed(step, feeds);
+    TRY(new_buffers(step));
+    return run_fixed(step);
+}

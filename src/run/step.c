@@ -1,0 +1,240 @@
+// Step — see step.h: taking, binding to a specialisation, feeding and fetching.
+#include "run/step.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "run/kernels.h"
+
+enum { SPARES = 8 };
+
+static _Atomic int next_place;
+static _Thread_local int own_place = -1;
+
+// Threads are spread over the plan's spare places, so callers of one session seldom meet on one.
+static int spare_place(void) {
+    if (own_place < 0)
+        own_place = atomic_fetch_add(&next_place, 1) % SPARES;
+    return own_place;
+}
+
+static Status *step_arrays(Step *step) {
+    const Plan *plan = step->plan;
+    Arena *arena = &step->arena;
+    step->slots = ARENA_ARRAY(arena, Tensor, plan->n_slots);
+    step->kernels = ARENA_ARRAY(arena, Kernel, plan->n_nodes);
+    step->late = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
+    step->pointers = ARENA_ARRAY(arena, Tensor *, (size_t)plan->n_in_slots + (size_t)plan->n_slots);
+    step->items = ARENA_ARRAY(arena, StepItem, plan->n_nodes);
+    step->item_drops = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    NEED_MEMORY(step->slots && step->kernels && step->late && step->pointers && step->items && step->item_drops);
+    for (int32_t i = 0; i < plan->n_in_slots; i++)
+        step->pointers[i] = &step->slots[plan->in_slots[i]];
+    for (int32_t i = 0; i < plan->n_slots; i++)
+        step->pointers[plan->n_in_slots + i] = &step->slots[i];
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        step->kernels[i] = (Kernel){
+            .in = step->pointers + p->in, .out = step->pointers + plan->n_in_slots + p->out,
+            .run = p->binding.run, .state = p->binding.state, .step = &step->context, .node = p->binding.node,
+            .n_in = p->binding.n_in, .n_out = p->binding.n_out, .index = (uint32_t)i,
+        };
+    }
+    return OK;
+}
+
+static Status *step_new(Plan *plan, Step **out) {
+    Step *step = calloc(1, sizeof *step);
+    NEED_MEMORY(step);
+    step->plan = plan;
+    plan->free_step = step_free;
+    Status *status = step_arrays(step);
+    if (status) {
+        step_free(step);
+        return status;
+    }
+    *out = step;
+    return OK;
+}
+
+static void empty_slots(Step *step) {
+    for (int32_t i = 0; i < step->plan->n_slots; i++) {
+        if (step->slots[i].buffer) {
+            buffer_release(step->slots[i].buffer);
+            step->slots[i].buffer = NULL;
+        }
+    }
+}
+
+void step_free(Step *step) {
+    if (!step)
+        return;
+    Plan *plan = step->plan;
+    if (step->slots)
+        empty_slots(step);
+    for (int32_t i = 0; step->late && i < plan->n_nodes; i++)
+        prepared_clear(&step->late[i]);
+    step_free_propagation(step);
+    fixed_release(step->fixed);
+    buffer_release(step->memory_buffer);
+    arena_clear(&step->arena);
+    free(step);
+}
+
+Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
+    int place = spare_place();
+    Step *step = atomic_exchange_explicit(&plan->spare[place], NULL, memory_order_acquire);
+    if (!step)
+        TRY(step_new(plan, &step));
+    step->spare_place = place;
+    step->options = options;
+    cancellation_init(&step->cancellation, options->parent);
+    StepContext *context = &step->context;
+    context->cancellation = &step->cancellation;
+    context->deadline = options->deadline;
+    context->threads = options->intra_threads;
+    context->resources = options->resources;
+    context->caller = options->caller;
+    context->allocator = &host_allocator;
+    context->done = step_completed;
+    *out = step;
+    return OK;
+}
+
+void step_give_back(Step *step) {
+    empty_slots(step);
+    cancellation_clear(&step->cancellation);
+    step_clear_rendezvous(step);
+    Plan *plan = step->plan;
+    Step *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(&plan->spare[step->spare_place], &none, step, memory_order_release,
+                                                 memory_order_relaxed))
+        step_free(step);
+}
+
+// ---- binding to a specialisation
+
+// Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
+static void list_items(Step *step) {
+    const Plan *plan = step->plan;
+    const Fixed *fixed = step->fixed;
+    int32_t at = 0;
+    for (int32_t n = 0; n < fixed->n_run; n++) {
+        int32_t i = fixed->run[n];
+        const PlanNode *p = &plan->nodes[i];
+        StepItem *item = &step->items[n];
+        *item = (StepItem){.kernel = &step->kernels[i], .node = i, .drops = step->item_drops + at};
+        for (int32_t d = 0; d < p->n_drops; d++) {
+            int32_t slot = plan->drops[p->drops + d];
+            if (fixed->offsets[slot] == IN_NO_ARENA && !plan->constants[slot].buffer && !fixed->values[slot].buffer)
+                step->item_drops[at++] = slot;
+        }
+        item->n_drops = (int32_t)(step->item_drops + at - item->drops);
+    }
+}
+
+static void bind_slots(Step *step) {
+    const Plan *plan = step->plan;
+    const Fixed *fixed = step->fixed;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        Tensor *tensor = &step->slots[slot];
+        *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = fixed->shapes[slot]};
+        if (plan->constants[slot].buffer)
+            *tensor = plan->constants[slot];
+        else if (fixed->values[slot].buffer)
+            *tensor = fixed->values[slot];
+        else if (fixed->offsets[slot] != IN_NO_ARENA)
+            tensor->data = step->memory + fixed->offsets[slot];
+        // What the plan or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
+        tensor->buffer = NULL;
+    }
+}
+
+static void bind_kernels(Step *step) {
+    const Plan *plan = step->plan;
+    const Fixed *fixed = step->fixed;
+    for (int32_t n = 0; n < fixed->n_run; n++) {
+        int32_t i = fixed->run[n];
+        const Prepared *prepared = &fixed->prepared[i];
+        Kernel *k = &step->kernels[i];
+        if (fixed->modes[i] == NODE_LATE) {
+            k->run = run_late;
+            continue;
+        }
+        k->own = prepared->own;
+        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? NULL : step->memory + fixed->scratch[i];
+        k->run = kernel_of_fixed(&plan->nodes[i], prepared);
+    }
+}
+
+Status *step_bind(Step *step, Fixed *fixed) {
+    fixed_release(step->fixed);
+    step->fixed = fixed;
+    if (!step->memory_buffer || step->memory_buffer->bytes < fixed->arena_bytes) {
+        buffer_release(step->memory_buffer);
+        step->memory_buffer = NULL;
+        step->fixed = NULL;
+        Status *status = buffer_new(&host_allocator, DT_uint8, fixed->arena_bytes, &step->memory_buffer);
+        if (status) {
+            fixed_release(fixed);
+            return status;
+        }
+        step->fixed = fixed;
+    }
+    step->memory = step->memory_buffer->data;
+    bind_slots(step);
+    bind_kernels(step);
+    list_items(step);
+    return OK;
+}
+
+// ---- feeding and fetching
+
+// A fetched value is its client's alone, who may write into it: what others hold too is copied.
+static Status *fetch_one(Step *step, const PlanEnd *end, Tensor *out) {
+    Tensor *slot = &step->slots[end->slot];
+    const PlanSlot *info = &step->plan->slots[end->slot];
+    if (!slot->data)
+        FAIL(INVALID_ARGUMENT, "the fetched value was not computed: it is on a branch that was not taken");
+    const Device *device = info->producer < 0 ? NULL : step->plan->nodes[info->producer].binding.device;
+    if (device && !info->host) {
+        Tensor host;
+        TRY(tensor_new(slot->dtype, slot->shape, &host));
+        Status *status = device->type->copy_out(device, slot, &host);
+        if (status)
+            tensor_clear(&host);
+        else
+            *out = host;
+        return status;
+    }
+    bool own = slot->buffer && buffer_is_unique(slot->buffer) && slot->layout == LAYOUT_PLAIN &&
+               slot->buffer->allocator && !slot->buffer->stamp && slot->data == slot->buffer->data;
+    if (!own)
+        return tensor_copy(slot, out);
+    *out = *slot;
+    slot->buffer = NULL;
+    return OK;
+}
+
+Status *step_fetch(Step *step, Tensor *out_fetches) {
+    const Plan *plan = step->plan;
+    for (int i = 0; i < plan->n_fetches; i++) {
+        Status *status = fetch_one(step, &plan->fetches[i], &out_fetches[i]);
+        if (status) {
+            while (i--)
+                tensor_clear(&out_fetches[i]);
+            return status;
+        }
+    }
+    return OK;
+}
+
+Status *step_run(Plan *plan, const StepOptions *options, const Tensor *feeds, Tensor *out_fetches) {
+    Step *step;
+    TRY(step_take(plan, options, &step));
+    Status *status = plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);
+    if (!status)
+        status = step_fetch(step, out_fetches);
+    step_give_back(step);
+    return status;
+}

@@ -1,0 +1,64 @@
+// Step — the private state of one run of a plan: slots, kernels ready to call, memory. Recycled, never shared.
+//
+// A step belongs to the thread that runs it. Only completions come from other threads: they are queued under the step's
+// lock and taken by the owner, so nothing else in here is locked.
+#pragma once
+#include "plan/fixed.h"
+#include "thread/cancellation.h"
+
+typedef struct Step Step;
+
+// What the run list holds of one node: which kernel, and the slots to empty behind it.
+typedef struct {
+    Kernel *kernel;
+    const int32_t *drops;
+    int32_t n_drops;
+    int32_t node;
+} StepItem;
+
+struct Step {
+    StepContext context;      // first: k->step is the step
+    Plan *plan;               // held by whoever runs the step
+    Fixed *fixed;             // retained; NULL: runs late
+    Tensor *slots;            // plan->n_slots
+    Tensor **pointers;        // the kernels' in and out arrays, one after the other
+    Kernel *kernels;          // plan->n_nodes
+    Prepared *late;           // plan->n_nodes: what late nodes were last prepared for
+    StepItem *items;          // fixed->n_run
+    int32_t *item_drops;
+    char *memory;             // the packed arena
+    Buffer *memory_buffer;
+    Cancellation cancellation;
+    struct Propagation *propagation;  // run/propagate.c; NULL in list mode
+    struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
+    const struct StepOptions *options;
+    Arena arena;
+    int spare_place;
+};
+
+// How a step shall run.
+typedef struct StepOptions {
+    int64_t deadline;                    // NO_DEADLINE
+    Cancellation *parent;                // the session's: cancelled when it closes
+    struct ResourceTable *resources;
+    const struct Caller *caller;
+    int inter_threads, intra_threads;
+    int depth;                           // of function calls
+    uint64_t stress;                     // STRESS_* (run/stress.h)
+} StepOptions;
+
+// Runs the plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches` get
+// plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that failed.
+FALLIBLE Status *step_run(Plan *plan, const StepOptions *options, const Tensor *feeds, Tensor *out_fetches);
+
+// ---- the parts, for partial runs and calls
+FALLIBLE Status *step_take(Plan *plan, const StepOptions *options, Step **out);
+void step_give_back(Step *step);   // empties the slots, keeps the memory
+void step_free(Step *step);
+FALLIBLE Status *step_run_list(Step *step, const Tensor *feeds);
+FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *feeds);
+// Takes the fetched values out of the slots.
+FALLIBLE Status *step_fetch(Step *step, Tensor *out_fetches);
+
+// A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of it.
+FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches);

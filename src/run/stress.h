@@ -1,0 +1,14 @@
+// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,alloc:1000,late.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    STRESS_ORDER = 1 << 0,  // ready nodes in seeded random order
+    STRESS_YIELD = 1 << 1,  // threads yield at hand-overs
+    STRESS_LATE = 1 << 2,   // nothing is fixed
+};
+
+// Read from the environment once, at the first question.
+bool stress_is_on(uint32_t what);
+uint32_t stress_random(void);  // a seeded sequence, for STRESS_ORDER
