@@ -246,7 +246,7 @@ static void list_runs(Specialising *s) {
     }
 }
 
-static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *feeds) {
+static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
     Arena *arena = &fixed->arena;
     fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_feeds);
     fixed->modes = ARENA_ARRAY(arena, NodeMode, plan->n_nodes);
@@ -260,11 +260,11 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *feeds)
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
                 fixed->offsets && fixed->scratch && fixed->run && fixed->fresh);
     for (int i = 0; i < plan->n_feeds; i++)
-        fixed->feed_shapes[i] = feeds[i].shape;
+        fixed->feed_shapes[i] = feeds[i]->shape;
     return OK;
 }
 
-static Status *specialise_all(Specialising *s, const Tensor *feeds, Arena *scratch) {
+static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena *scratch) {
     const Plan *plan = s->plan;
     int widest = 1;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
@@ -283,7 +283,7 @@ static Status *specialise_all(Specialising *s, const Tensor *feeds, Arena *scrat
         s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = UNKNOWN_SHAPE};
     for (int i = 0; i < plan->n_feeds; i++)
         if (plan->feeds[i].slot >= 0)
-            s->known[plan->feeds[i].slot].shape = feeds[i].shape;
+            s->known[plan->feeds[i].slot].shape = feeds[i]->shape;
     for (int32_t i = 0; i < plan->n_nodes; i++)
         s->fixed->modes[i] = specialise(s, i, handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
@@ -293,7 +293,7 @@ static Status *specialise_all(Specialising *s, const Tensor *feeds, Arena *scrat
     return OK;
 }
 
-Status *fixed_make(const Plan *plan, const Tensor *feeds, Fixed **out) {
+Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out) {
     Fixed *fixed = calloc(1, sizeof *fixed);
     NEED_MEMORY(fixed);
     atomic_init(&fixed->references, 1);
@@ -336,9 +336,9 @@ void fixed_release(Fixed *fixed) {
     free(fixed);
 }
 
-bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *feeds) {
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
     for (int i = 0; i < plan->n_feeds; i++)
-        if (!shape_equal(&fixed->feed_shapes[i], &feeds[i].shape))
+        if (!shape_equal(&fixed->feed_shapes[i], &feeds[i]->shape))
             return false;
     return true;
 }

@@ -36,14 +36,14 @@ typedef struct Fixed {
     struct Fixed *next;
 } Fixed;
 
-FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *feeds, Fixed **out);
+FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out);
 Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
-bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *feeds);
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *feeds);
 
 // The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that already
 // holds the right one asks fixed_fits and never comes here.
-FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *feeds, Fixed **out);
+FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out);
 
 // Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.
 typedef struct {

@@ -97,7 +97,7 @@ void plan_release(Plan *plan) {
 
 // ---- specialisations
 
-static Fixed *take_fitting(Plan *plan, const Tensor *feeds) REQUIRES(plan->lock) {
+static Fixed *take_fitting(Plan *plan, const Tensor *const *feeds) REQUIRES(plan->lock) {
     for (Fixed **link = &plan->specialisations; *link; link = &(*link)->next) {
         Fixed *fixed = *link;
         if (!fixed_fits(fixed, plan, feeds))
@@ -125,7 +125,7 @@ static void keep(Plan *plan, Fixed *fixed) REQUIRES(plan->lock) {
     }
 }
 
-Status *plan_fixed(Plan *plan, const Tensor *feeds, Fixed **out) {
+Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out) {
     mutex_lock(&plan->lock);
     Fixed *fixed = take_fitting(plan, feeds);
     bool mine = !fixed && !plan->specialising;

@@ -20,7 +20,17 @@ Status *step_check(Step *step) {
 Status *run_late(Kernel *k) {
     Step *step = step_of(k);
     const PlanNode *p = &step->plan->nodes[k->index];
-    return invoke(&p->binding, &step->late[k->index], k, p->last);
+    return run_any(p, &step->late[k->index], k, p->last);
+}
+
+Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last) {
+    if (__builtin_expect(p->flow == FLOW_NONE, 1))
+        return invoke(&p->binding, prepared, k, last);
+    if (p->flow == FLOW_SEND)
+        return run_send(k);
+    if (p->flow == FLOW_RECV)
+        return run_recv(k);
+    return invoke(&p->binding, prepared, k, last);
 }
 
 // A node whose outputs are views of its inputs' memory, where that memory differs from step to step.
@@ -133,11 +143,11 @@ static Status *new_buffers(Step *step) {
     return OK;
 }
 
-static void feed(Step *step, const Tensor *feeds) {
+static void feed(Step *step, const Tensor *const *feeds) {
     const Plan *plan = step->plan;
     for (int i = 0; i < plan->n_feeds; i++)
         if (plan->feeds[i].slot >= 0)
-            step->slots[plan->feeds[i].slot] = tensor_retain(&feeds[i]);
+            step->slots[plan->feeds[i].slot] = tensor_retain(feeds[i]);
 }
 
 static void preset_constants(Step *step) {
@@ -148,7 +158,7 @@ static void preset_constants(Step *step) {
     }
 }
 
-Status *step_run_list(Step *step, const Tensor *feeds) {
+Status *step_run_list(Step *step, const Tensor *const *feeds) {
     Plan *plan = step->plan;
     if (!step->fixed || !fixed_fits(step->fixed, plan, feeds)) {
         Fixed *fixed = NULL;

@@ -355,7 +355,7 @@ static void run_kernel(Propagation *p, int32_t i, Iteration *iteration) {
     kernel.in = p->pointers;
     kernel.out = p->pointers + node->binding.n_in;
     kernel.frame = iteration;
-    Status *status = invoke(&node->binding, &p->step->late[i], &kernel, last_reads(p, node, iteration));
+    Status *status = run_any(node, &p->step->late[i], &kernel, last_reads(p, node, iteration));
     kernel_ended(p, i, iteration, status);
 }
 
@@ -590,12 +590,12 @@ static void feed_slot(Step *step, int f, const Tensor *value) {
         push_ready(p, p->plan->slots[slot].producer, p->root->oldest);
 }
 
-Status *step_run_dynamic(Step *step, const Tensor *feeds) {
+Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {
     for (int32_t slot = 0; slot < step->plan->n_slots; slot++)
         step->slots[slot].data = NULL;
     TRY(begin(step));
     for (int i = 0; i < step->plan->n_feeds; i++)
-        feed_slot(step, i, &feeds[i]);
+        feed_slot(step, i, feeds[i]);
     propagate(step->propagation);
     return end(step);
 }
@@ -619,4 +619,16 @@ Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fet
         TRY(tensor_copy(slot, fetches[i]));
     }
     return OK;
+}
+
+void step_free_partial(Step *step) {
+    Propagation *p = step->propagation;
+    if (p && p->root) {
+        fail(p, status_new(CANCELLED, __FILE__, __LINE__, "the partial run was given up"));
+        propagate(p);
+        status_free(end(step));
+    }
+    cancellation_clear(&step->cancellation);
+    step_clear_rendezvous(step);
+    step_free(step);
 }

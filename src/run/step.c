@@ -229,7 +229,7 @@ Status *step_fetch(Step *step, Tensor *out_fetches) {
     return OK;
 }
 
-Status *step_run(Plan *plan, const StepOptions *options, const Tensor *feeds, Tensor *out_fetches) {
+Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
     Step *step;
     TRY(step_take(plan, options, &step));
     Status *status = plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);

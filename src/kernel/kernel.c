@@ -1,0 +1,58 @@
+// Kernel — see kernel.h: what kernels call.
+#include "kernel/kernel.h"
+
+#include "thread/pool.h"
+
+Status *kernel_nothing(Kernel *k) {
+    (void)k;
+    return OK;
+}
+
+Status *kernel_output(Kernel *k, int i, Shape shape) {
+    Tensor *out = k->out[i];
+    DType dtype = dtype_base(k->node->output_types[i]);
+    size_t bytes;
+    TRY(shape_check(&shape));
+    TRY(shape_bytes(&shape, dtype, &bytes));
+    Buffer *buffer;
+    bool host = dtype == DT_int32 || !dtype_is_plain(dtype) || !k->step->allocator;
+    TRY(buffer_new(host ? &host_allocator : k->step->allocator, dtype, bytes, &buffer));
+    buffer_release(out->buffer);
+    *out = (Tensor){.data = buffer->data, .buffer = buffer, .dtype = dtype, .shape = shape};
+    return OK;
+}
+
+void kernel_set_output(Kernel *k, int i, Tensor value) {
+    Tensor *out = k->out[i];
+    buffer_release(out->buffer);
+    *out = value;
+}
+
+Status *kernel_keep(Kernel *k, int i, Tensor *out) {
+    const Tensor *in = k->in[i];
+    if (in->buffer && in->layout == LAYOUT_PLAIN) {
+        *out = tensor_retain(in);
+        return OK;
+    }
+    return tensor_copy(in, out);
+}
+
+Tensor *const *kernel_list(const Kernel *k, int arg, int *count) {
+    int first;
+    node_input_span(k->node, arg, &first, count);
+    return k->in + first;
+}
+
+// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun.
+enum { WORTH_A_THREAD = 20000 };
+
+void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
+                     void *arg) {
+    int64_t total;
+    bool small = !__builtin_mul_overflow(units, cost_ns, &total) && total < WORTH_A_THREAD;
+    pool_parallel(small ? 1 : k->step->threads, units, fn, arg);
+}
+
+void kernel_done(Kernel *k, Status *status) {
+    k->step->done(k, status);
+}

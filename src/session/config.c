@@ -1,0 +1,41 @@
+// SessionConfig — what of a ConfigProto the session obeys.
+#include "graph/graph_def.h"
+#include "plan/pass.h"
+#include "proto/messages.h"
+#include "session/session.h"
+
+SessionConfig session_config_default(void) {
+    return (SessionConfig){.passes = passes_enabled()};
+}
+
+// The device types' names, which must outlive the message.
+static Str known_type(Str name) {
+    if (str_is(name, "CPU"))
+        return STR("CPU");
+    if (str_is(name, "FAKE"))
+        return STR("FAKE");
+    return (Str){0};
+}
+
+Status *session_config_parse(Str bytes, SessionConfig *config) {
+    AUTO(arena) Arena arena = {0};
+    void *message;
+    Status *status = proto_decode(&arena, &message_ConfigProto, bytes, &message);
+    if (status) {
+        status_free(status);
+        FAIL(INVALID_ARGUMENT, "Unparseable ConfigProto");
+    }
+    const ConfigProto *proto = message;
+    config->intra_threads = proto->intra_op_parallelism_threads;
+    config->inter_threads = proto->inter_op_parallelism_threads;
+    config->soft_placement = proto->allow_soft_placement;
+    config->log_placement = proto->log_device_placement;
+    config->timeout_ms = proto->operation_timeout_in_ms;
+    config->n_devices = 0;
+    for (size_t i = 0; i < proto->device_count.n && config->n_devices < 8; i++) {
+        Str type = known_type(proto->device_count.p[i].key);
+        if (type.n)
+            config->devices[config->n_devices++] = (DeviceCount){type, proto->device_count.p[i].value};
+    }
+    return OK;
+}

@@ -1,0 +1,50 @@
+// Session — a graph that runs: its devices, its state, and the plans of every signature that was ever run.
+//
+// Counted owners: the client, and each run in flight. Any number of threads may run at once; a closed session refuses new
+// steps with CANCELLED and cancels those in flight. The graph may grow meanwhile; whoever changes it holds `graph_lock`.
+#pragma once
+#include "plan/plan.h"
+#include "plan/states.h"
+#include "run/step.h"
+
+typedef struct Session Session;
+
+// What of a ConfigProto the session obeys.
+typedef struct SessionConfig {
+    int intra_threads, inter_threads;   // 0: as many as the process may use; 1 and 1: no thread is ever made
+    DeviceCount devices[8];
+    int n_devices;
+    bool soft_placement;
+    bool log_placement;
+    int64_t timeout_ms;                 // of every step; 0: none
+    uint32_t passes;                    // BIT(PASS_*)
+} SessionConfig;
+SessionConfig session_config_default(void);
+// A serialized ConfigProto over the defaults. INVALID_ARGUMENT "Unparseable ConfigProto".
+FALLIBLE Status *session_config_parse(Str proto, SessionConfig *config);
+
+FALLIBLE Status *session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out);
+// Cancels what runs; later runs answer CANCELLED "Session has been closed.".
+void session_close(Session *session);
+// Closes, waits for steps in flight, frees.
+void session_free(Session *session);
+const DeviceSet *session_devices(const Session *session);
+struct ResourceTable *session_resources(Session *session);
+
+typedef struct {
+    int64_t timeout_ms;                 // 0: the session's
+} RunSettings;
+extern const RunSettings run_settings_default;
+
+// One step. `feeds` match signature->feeds; `out` has room for the fetches and is untouched on failure.
+FALLIBLE Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
+                             const Tensor *const *feeds, Tensor *out);
+// The plan for a signature, retained: for `millrace plan` and tests.
+FALLIBLE Status *session_plan(Session *session, const StepSignature *signature, Plan **out);
+
+// A step in several calls: all its feeds and fetches are named at the beginning, then given and taken piece by piece.
+typedef struct PartialRun PartialRun;
+FALLIBLE Status *session_partial_begin(Session *session, const StepSignature *signature, PartialRun **out);
+FALLIBLE Status *session_partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds,
+                                     Tensor *out);
+void session_partial_end(PartialRun *run);
