@@ -93,6 +93,7 @@ static Status *device_run(const Binding *binding, Kernel *k) {
 Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k) {
     if (!binding->n_variables)
         return device_run(binding, k);
+    alias_handles(binding, k);
     VariableLocks locks;
     TRY(variables_lock(binding, k, &locks));
     Status *status = OK;
@@ -101,8 +102,19 @@ Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k)
             status = GUARD_FAILED;
     if (!status)
         status = device_run(binding, k);
-    variables_unlock(binding, k, &locks);
+    variables_unlock(k, &locks);
     return status;
+}
+
+// Outputs that pass on the handle of a variable, while k->in still holds it.
+void alias_handles(const Binding *binding, Kernel *k) {
+    for (int i = 0; i < binding->n_out && i < binding->n_in; i++) {
+        if (!(binding->out_flags[i] & EDGE_ALIAS) || !(binding->in_flags[i] & EDGE_VARIABLE))
+            continue;
+        buffer_release(k->out[i]->buffer);
+        *k->out[i] = *k->in[i];
+        buffer_retain(k->out[i]->buffer);
+    }
 }
 
 // Output i as another view of input i's memory.
@@ -132,10 +144,11 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
     for (int i = 0; i < binding->n_out; i++) {
         Tensor *out = k->out[i];
         if (binding->out_flags[i] & EDGE_ALIAS) {
-            alias_output(k, i, &prepared->out[i]);
+            if (!(binding->in_flags[i] & EDGE_VARIABLE))
+                alias_output(k, i, &prepared->out[i]);
             continue;
         }
-        *out = (Tensor){.dtype = dtype_base(binding->node->output_types[i]), .shape = prepared->out[i]};
+        *out = (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
         if (!shape_is_known(&out->shape))
             continue;
         size_t bytes;
@@ -168,9 +181,10 @@ static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kerne
 Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
     if (__builtin_expect(!binding->n_variables, 1))
         return invoke_unlocked(binding, prepared, k, last);
+    alias_handles(binding, k);
     VariableLocks locks;
     TRY(variables_lock(binding, k, &locks));
     Status *status = invoke_unlocked(binding, prepared, k, 0);
-    variables_unlock(binding, k, &locks);
+    variables_unlock(k, &locks);
     return status;
 }

@@ -114,7 +114,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     }
     for (int i = 0; i < binding->n_out; i++)
         seen[binding->n_in + i] =
-            (Tensor){.dtype = dtype_base(binding->node->output_types[i]), .shape = prepared->out[i]};
+            (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
     Prepare prepare = {
         .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
         .n_out = binding->n_out, .own = prepared->own, .arena = &prepared->arena, .run = binding->run,

@@ -122,6 +122,11 @@ static inline bool output_equal(Output a, Output b) {
 static inline DType output_base_type(Output output) {
     return dtype_base(output.node->output_types[output.index]);
 }
+// What the value on the edge is in memory: a reference is a handle to its variable.
+static inline DType node_value_type(const Node *node, int output) {
+    DType type = node->output_types[output];
+    return dtype_is_ref(type) ? DT_resource : type;
+}
 #define NODE_ARGS(n) STR_ARGS((n)->name), STR_ARGS((n)->type->name)  // for "{{node %.*s}} (%.*s)"
 
 // Runs the node's shape function over its inputs' shapes and known constants, and merges with what is known.

@@ -1,6 +1,7 @@
 // Kernel — see kernel.h: what kernels call.
 #include "kernel/kernel.h"
 
+#include "resource/handle.h"
 #include "thread/pool.h"
 
 Status *kernel_nothing(Kernel *k) {
@@ -10,7 +11,7 @@ Status *kernel_nothing(Kernel *k) {
 
 Status *kernel_output(Kernel *k, int i, Shape shape) {
     Tensor *out = k->out[i];
-    DType dtype = dtype_base(k->node->output_types[i]);
+    DType dtype = node_value_type(k->node, i);
     size_t bytes;
     TRY(shape_check(&shape));
     TRY(shape_bytes(&shape, dtype, &bytes));
@@ -55,4 +56,8 @@ void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void 
 
 void kernel_done(Kernel *k, Status *status) {
     k->step->done(k, status);
+}
+
+Status *kernel_resource(Kernel *k, int i, const struct ResourceType *type, Resource **out) {
+    return handle_resource(k->in[i], 0, k->step->resources, type, out);
 }

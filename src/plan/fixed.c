@@ -31,6 +31,11 @@ static void gather_inputs(Specialising *s, const PlanNode *p, Tensor *handles) {
         if (!(p->binding.in_flags[i] & EDGE_VARIABLE))
             continue;
         Output edge = p->binding.node->inputs[i];
+        if (dtype_is_ref(edge.node->output_types[edge.index])) {
+            handles[i] = (Tensor){.dtype = output_base_type(edge), .shape = edge.node->output_shapes[edge.index]};
+            s->in[i] = &handles[i];
+            continue;
+        }
         const HandleShape *handle = edge.node->handles ? edge.node->handles[edge.index] : NULL;
         handles[i] = (Tensor){.dtype = handle ? handle->dtype : DT_INVALID,
                               .shape = handle ? handle->shape : UNKNOWN_SHAPE};

@@ -6,6 +6,7 @@
 
 #include "plan/frames.h"
 #include "plan/pass.h"
+#include "plan/states.h"
 
 typedef struct {
     Plan *plan;
@@ -29,6 +30,9 @@ static Status *bind_nodes(Ordering *o) {
         TRY(binding_init(&p->binding, node, device, &plan->arena));
         p->flow = node_flow(node);
         const Op *op = node_op(node);
+        if (op->open && o->draft->options->states)
+            TRY(node_states_open(o->draft->options->states, node->origin ? node->origin : node,
+                                 o->draft->options->resources, &p->binding.state));
         p->async = op->start || (op->flags & OP_BLOCKS);
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
         plan->dynamic |= op->start != NULL || control_flow || plan->partial;
@@ -58,7 +62,7 @@ static Status *number_slots(Ordering *o) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
         for (int j = 0; j < p->binding.n_out; j++) {
-            DType dtype = dtype_base(o->order[i]->output_types[j]);
+            DType dtype = node_value_type(o->order[i], j);
             bool host = (p->binding.out_flags[j] & EDGE_HOST) || device_hosts(p->binding.device, dtype);
             plan->slots[p->out + j] = (PlanSlot){.producer = i, .root = p->out + j, .host = host, .dtype = dtype};
         }

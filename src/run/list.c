@@ -35,7 +35,10 @@ Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last)
 
 // A node whose outputs are views of its inputs' memory, where that memory differs from step to step.
 static Status *run_alias(Kernel *k) {
-    for (int i = 0; i < k->n_out; i++) {
+    const Binding *binding = &step_of(k)->plan->nodes[k->index].binding;
+    for (int i = 0; i < k->n_out && i < k->n_in; i++) {
+        if (!(binding->out_flags[i] & EDGE_ALIAS))
+            continue;
         Tensor *out = k->out[i];
         Shape shape = out->shape;
         buffer_release(out->buffer);
@@ -44,6 +47,12 @@ static Status *run_alias(Kernel *k) {
         buffer_retain(out->buffer);
     }
     return OK;
+}
+
+// The same for a node whose kernel does something besides.
+static Status *run_alias_and(Kernel *k) {
+    TRY(run_alias(k));
+    return step_of(k)->fixed->prepared[k->index].run(k);
 }
 
 // A kernel that makes its outputs itself, in a shape that was known beforehand: is it still that shape?
@@ -56,7 +65,7 @@ static Status *run_guarded(Kernel *k) {
     Status *status = binding_run(&p->binding, prepared, k);
     k->run = wrapped;
     TRY(status);
-    for (int i = 0; i < k->n_out; i++)
+    for (int i = 0; i < k->n_out && (p->binding.op->flags & OP_LATE); i++)
         if (!shape_equal(&k->out[i]->shape, &prepared->out[i]))
             return GUARD_FAILED;
     return OK;
@@ -67,6 +76,9 @@ RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared) {
         return run_alias;
     if (!p->binding.direct || (p->binding.op->flags & OP_LATE))
         return run_guarded;
+    for (int i = 0; i < p->binding.n_out; i++)
+        if (p->binding.out_flags[i] & EDGE_ALIAS)
+            return run_alias_and;
     return prepared->run;
 }
 

@@ -1,0 +1,66 @@
+// Variables — see variables.h.
+#include "device/variables.h"
+
+#include "resource/handle.h"
+#include "resource/variable.h"
+
+static void restore(Kernel *k, VariableLocks *locks) {
+    Tensor **in = (Tensor **)(uintptr_t)k->in;
+    for (int i = 0; i < locks->n; i++)
+        in[locks->inputs[i]] = locks->handles[i];
+}
+
+static void release_all(VariableLocks *locks) {
+    for (int i = 0; i < locks->n; i++)
+        resource_release(&locks->uses[i].variable->resource);
+}
+
+static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *locks) {
+    for (int i = 0; i < binding->n_in; i++) {
+        uint8_t flags = binding->in_flags[i] & EDGE_VARIABLE;
+        if (!flags)
+            continue;
+        NEED(locks->n < MAX_LOCKED, UNIMPLEMENTED, "a kernel locks at most %d variables", MAX_LOCKED);
+        Resource *resource;
+        TRY(handle_resource(k->in[i], 0, k->step->resources, &variable_type, &resource));
+        int at = locks->n++;
+        locks->inputs[at] = (int16_t)i;
+        locks->handles[at] = k->in[i];
+        locks->uses[at] = (VariableUse){.variable = variable_of(resource),
+                                        .access = flags & EDGE_READ ? VARIABLE_READ : VARIABLE_UPDATE};
+    }
+    return OK;
+}
+
+// The type that the signature promises for a variable input: the op's kernel is chosen by it.
+static Status *check_types(const Binding *binding, const VariableLocks *locks) {
+    DType wanted = binding_dtype(binding->node);
+    for (int i = 0; i < locks->n; i++)
+        NEED(wanted == DT_INVALID || locks->uses[i].variable->dtype == wanted, INVALID_ARGUMENT,
+             "input %d is a variable of type %s, expected %s", locks->inputs[i],
+             dtype_name(locks->uses[i].variable->dtype), dtype_name(wanted));
+    return OK;
+}
+
+Status *variables_lock(const Binding *binding, Kernel *k, VariableLocks *out) {
+    out->n = 0;
+    Status *status = find_variables(binding, k, out);
+    if (!status)
+        status = check_types(binding, out);
+    if (!status)
+        status = variables_begin(out->uses, out->n);
+    if (status) {
+        release_all(out);
+        return status;
+    }
+    Tensor **in = (Tensor **)(uintptr_t)k->in;
+    for (int i = 0; i < out->n; i++)
+        in[out->inputs[i]] = &out->uses[i].value;
+    return OK;
+}
+
+void variables_unlock(Kernel *k, VariableLocks *locks) {
+    restore(k, locks);
+    variables_end(locks->uses, locks->n);
+    release_all(locks);
+}

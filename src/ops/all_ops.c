@@ -1,0 +1,34 @@
+// All ops — the table of contents: one word per op, or per row of a family. This is where an op joins the machine.
+#include "ops/all_ops.h"
+
+#define UNARY(Name, ...) X(Name)
+#define UNARY_TO_BOOL UNARY
+#define BINARY UNARY
+#define COMPARE UNARY
+#define TWIN UNARY
+
+#define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(NoOp) \
+    X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
+    X(NextIteration) X(RefNextIteration) X(LoopCond) X(ControlTrigger)
+#define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot)
+#define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot)
+#define NN X(Softmax)
+#define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign)
+#define TRAIN
+#define RANDOM
+#define STRING
+#define IO
+
+#define X(Name) extern const Op op_##Name;
+FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IO
+#include "ops/math/binary.def"
+#include "ops/math/unary.def"
+#undef X
+
+#define X(Name) &op_##Name,
+const Op *const all_ops[] = {
+    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IO
+#include "ops/math/binary.def"
+#include "ops/math/unary.def"
+    NULL,
+};

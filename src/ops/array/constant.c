@@ -1,0 +1,51 @@
+// Constants and placeholders — values that a graph begins with.
+#include "ops/op.h"
+
+static Status *const_shape(Shapes *s) {
+    s->out[0] = node_attr_find(s->node, "value")->tensor->shape;
+    return OK;
+}
+
+typedef struct {
+    Tensor value;  // borrowed from the attribute
+} Constant;
+
+static Status *const_prepare(Prepare *p) {
+    Constant *constant = p->own;
+    constant->value = *node_attr_find(p->node, "value")->tensor;
+    return OK;
+}
+
+static Status *const_run(Kernel *k) {
+    const Constant *constant = k->own;
+    kernel_set_output(k, 0, tensor_retain(&constant->value));
+    return OK;
+}
+
+const Op op_Const = {
+    .signature = "Const() -> output: dtype; value: tensor; dtype: type", .doc = "A value that is part of the graph.",
+    .shape = const_shape, .prepare = const_prepare, .own_size = sizeof(Constant), .cpu = ANY_TYPE(const_run),
+    .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,
+};
+
+static Status *placeholder_run(Kernel *k) {
+    FAIL(INVALID_ARGUMENT, "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
+         STR_ARGS(k->node->name), dtype_name(dtype_base(k->node->output_types[0])),
+         shape_text(&k->node->output_shapes[0]));
+}
+
+const Op op_Placeholder = {
+    .signature = "Placeholder() -> output: dtype; dtype: type; shape: shape = ?",
+    .doc = "A value that must be fed.", .shape = shape_from_attr, .cpu = ANY_TYPE(placeholder_run),
+    .flags = OP_LATE | OP_NO_GRADIENT | OP_STATEFUL,
+};
+
+static void default_grad(Formula *f) {
+    f->dx[0] = f->dy[0];
+}
+
+const Op op_PlaceholderWithDefault = {
+    .signature = "PlaceholderWithDefault(input: dtype) -> output: dtype; dtype: type; shape: shape",
+    .doc = "A value that may be fed; else the input.", .shape = shape_from_attr, .grad = default_grad,
+    .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP,
+};

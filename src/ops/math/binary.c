@@ -1,0 +1,63 @@
+// Binary — every op that makes one element of two, with broadcasting: a row of binary.def each.
+#include "ops/math/elementwise.h"
+
+#define NOTHING NONE  // the gradient is zero by nature
+
+static Output pow_dx(Formula *f, Output x, Output y, Output dy) {  // y x^(y - 1)
+    return Mul(dy, Mul(Conj(y), Pow(Conj(x), Sub(Conj(y), Scalar(1, y)))));
+}
+
+static Output pow_dy(Formula *f, Output x, Output z, Output dy) {  // z log(x), and 0 where x <= 0
+    bool is_complex = dtype_is_complex(output_type(x));
+    Output positive = is_complex ? NotEqual(x, ZerosLike(x)) : Greater(x, ZerosLike(x));
+    Output safe = Select(positive, x, OnesLike(x));
+    return Mul(dy, Mul(Conj(z), Select(positive, Log(Conj(safe)), ZerosLike(x))));
+}
+
+#define BINARY(Name, types, more, text, da, db)                                   \
+    static void Name##_grad(Formula *f) {                                         \
+        Output x1 = f->x[0], x2 = f->x[1], y = f->y[0], dy = f->dy[0];            \
+        (void)x1, (void)x2, (void)y, (void)dy;                                    \
+        Output d1 = da, d2 = db;                                                  \
+        f->dx[0] = formula_is_zero(d1) ? NONE : SumTo(d1, x1);                    \
+        f->dx[1] = formula_is_zero(d2) ? NONE : SumTo(d2, x2);                    \
+    }                                                                             \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#define COMPARE(Name, types, more, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#define TWIN(Name, a, b, out, types, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#include "ops/math/binary.def"
+#undef BINARY
+#undef COMPARE
+#undef TWIN
+
+#define BINARY(Name, types, more, text, da, db)                                                                  \
+    const Op op_##Name = {                                                                                       \
+        .signature = #Name "(x: T, y: T) -> z: T; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
+        .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE,             \
+        .row = &Name##_row,                                                                                      \
+    };
+#define COMPARE(Name, types, more, text)                                                                            \
+    const Op op_##Name = {                                                                                          \
+        .signature = #Name "(x: T, y: T) -> z: bool; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
+        ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &Name##_row,                            \
+    };
+#define TWIN(Name, a, b, out, types, text)                                                                       \
+    const Op op_##Name = {                                                                                       \
+        .signature = #Name "(" #a ": T, " #b ": T) -> " #out ": T; T: {" types "}", .doc = text,                 \
+        .needs = "same_shape(" #a ", " #b ")", .shape = shape_same_all, ELEMENTWISE_FAMILY,                      \
+        .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &Name##_row,                                 \
+    };
+#include "ops/math/binary.def"
+#undef BINARY
+#undef COMPARE
+#undef TWIN
+
+#define LOGICAL(Name, text)                                                                                        \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};                                           \
+    const Op op_##Name = {                                                                                         \
+        .signature = #Name "(x: bool, y: bool) -> z: bool; commutative", .doc = text, .shape = shape_broadcast_all, \
+        ELEMENTWISE_FAMILY, .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE | OP_NO_GRADIENT,                   \
+        .row = &Name##_row,                                                                                        \
+    };
+LOGICAL(LogicalAnd, "Whether both elements are true.")
+LOGICAL(LogicalOr, "Whether either element is true.")

@@ -1,0 +1,33 @@
+// Elementwise rows — what the unary and binary families share, and what the fusing pass asks of a row.
+#pragma once
+#include "loops/broadcast.h"
+#include "ops/op.h"
+
+// Op.row of every op of the two families.
+typedef struct {
+    ElementwiseOp op;
+    const char *parameter;   // the attribute that is the loop's parameter, or NULL
+} ElementwiseRow;
+
+// What prepare leaves: the loop, and how the inputs are walked.
+typedef struct {
+    ElementwiseLoop loop;
+    BroadcastPlan broadcast;
+    int64_t count;
+    int64_t sa, sb;          // strides of a flat walk
+    ElementwiseOp op;
+} Elementwise;
+
+Status *elementwise_prepare(Prepare *p);
+Status *elementwise_run_flat(Kernel *k);
+
+#define ELEMENTWISE_FAMILY \
+    .prepare = elementwise_prepare, .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat)
+
+// Ops that are another's loop under a second name.
+#define ELEMENTWISE_AddV2 ELEMENTWISE_Add
+#define ELEMENTWISE_RealDiv ELEMENTWISE_Div
+#define ELEMENTWISE_Mod ELEMENTWISE_TruncateMod
+#define ELEMENTWISE_Inv ELEMENTWISE_Reciprocal
+#define ELEMENTWISE_InvGrad ELEMENTWISE_ReciprocalGrad
+#define ELEMENTWISE_Rint ELEMENTWISE_Round

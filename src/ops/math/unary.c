@@ -1,0 +1,37 @@
+// Unary — every op that makes one element of one: a row of unary.def each.
+#include "ops/math/elementwise.h"
+
+#define NOTHING NONE  // the gradient is zero by nature
+
+#define UNARY(Name, in, out, types, text, gradient)                        \
+    static void Name##_grad(Formula *f) {                            \
+        Output x = f->x[0], y = f->y[0], dy = f->dy[0];              \
+        (void)x, (void)y, (void)dy;                                  \
+        f->dx[0] = gradient;                                               \
+    }                                                                \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#define UNARY_TO_BOOL(Name, types, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#include "ops/math/unary.def"
+#undef UNARY
+#undef UNARY_TO_BOOL
+
+#define UNARY(Name, in, out, types, text, gradient)                                                              \
+    const Op op_##Name = {                                                                                 \
+        .signature = #Name "(" #in ": T) -> " #out ": T; T: {" types "}", .doc = text,                     \
+        .shape = shape_unchanged, .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0),              \
+        .flags = OP_ELEMENTWISE, .row = &Name##_row,                                                       \
+    };
+#define UNARY_TO_BOOL(Name, types, text)                                                                   \
+    const Op op_##Name = {                                                                                 \
+        .signature = #Name "(x: T) -> y: bool; T: {" types "}", .doc = text, .shape = shape_unchanged,     \
+        ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &Name##_row,                  \
+    };
+#include "ops/math/unary.def"
+#undef UNARY
+#undef UNARY_TO_BOOL
+
+static const ElementwiseRow LogicalNot_row = {ELEMENTWISE_LogicalNot, NULL};
+const Op op_LogicalNot = {
+    .signature = "LogicalNot(x: bool) -> y: bool", .doc = "Whether the element is false.", .shape = shape_unchanged,
+    ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &LogicalNot_row,
+};
