@@ -59,7 +59,8 @@ FUNCTIONS = {  # name: (result, arguments)
     "TF_DeleteSession": (None, [P, P]), "TF_SessionRun": (None, [P, P, P, P, I, P, P, I, P, I, P, P]),
     "TF_SessionPRunSetup": (None, [P, P, I, P, I, P, I, P, P]),
     "TF_SessionPRun": (None, [P, S, P, P, I, P, P, I, P, I, P]), "TF_DeletePRunHandle": (None, [P]),
-    "TF_AddGradients": (None, [P, P, I, P, I, P, P, P]), "TF_GetAllRegisteredKernels": (P, [P]),
+    "TF_GraphGetTensorNumDims": (I, [P, Output, P]),
+    "TF_GraphGetTensorShape": (None, [P, Output, P, I, P]), "TF_AddGradients": (None, [P, P, I, P, I, P, P, P]), "TF_GetAllRegisteredKernels": (P, [P]),
     "TF_LoadLibrary": (P, [S, P]), "TF_DeleteLibraryHandle": (None, [P]),
     "TF_StringInit": (None, [P]), "TF_StringCopy": (None, [P, S, N]), "TF_StringDealloc": (None, [P]),
     "TF_StringGetDataPointer": (P, [P]), "TF_StringGetSize": (N, [P]), "TF_OperationNumOutputs": (I, [P]),
@@ -204,6 +205,16 @@ class Graph:
 
     def outputs(self, names):
         return (Output * max(len(names), 1))(*[self.output(name) for name in names])
+
+    def shape(self, name):
+        """The shape that the graph knows of an output: None, or a list with -1 where a size is unknown."""
+        output = self.output(name)
+        rank = self.library.checked("TF_GraphGetTensorNumDims", self.graph, output)
+        if rank < 0:
+            return None
+        dims = (L * max(rank, 1))()
+        self.library.checked("TF_GraphGetTensorShape", self.graph, output, dims, rank)
+        return list(dims[:rank])
 
     def gradients(self, ys, xs, dys):
         """Names of the gradients of ys by xs; None where y does not depend on x."""

@@ -36,6 +36,7 @@ def arguments():
     p.add_argument("--library", default=os.path.join(BUILD, "lib", "libtensorflow.so.2"))
     p.add_argument("--json")
     p.add_argument("--stress", default="", help="MILLRACE_STRESS of the library under test")
+    p.add_argument("--import", dest="imports", action="store_true", help="only take the graphs in and give them out again")
     p.add_argument("--refresh", action="store_true")
     p.add_argument("--list", action="store_true", help="how many cases each operation has; runs nothing")
     p.add_argument("--all", action="store_true", help="a line for every operation, also those without kernel")
@@ -220,6 +221,8 @@ def main():
     families = [f for f in options.family.split(",") if f in FAMILIES]
     paths = prepare(families, options.refresh)
     folder = os.path.join(BUILD, "parity")
+    if options.imports:
+        os.environ["MILLRACE_PARITY_IMPORT"] = "1"
     if options.stress:
         os.environ["MILLRACE_STRESS"] = options.stress
     results, work, chosen = Results(), queue.Queue(), {}
