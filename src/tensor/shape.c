@@ -64,6 +64,7 @@ Status *shape_merge(const Shape *a, const Shape *b, Shape *out) {
     for (int i = 0; a->rank >= 0 && b->rank >= 0 && i < merged.rank; i++)
         if (merged.dims[i] < 0)
             merged.dims[i] = b->dims[i];
+    TRY(shape_check(&merged));  // what each left open may be too much together
     *out = merged;
     return OK;
 }
