@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { BARRIER_SPINS = 20000 };
+enum { BARRIER_SPINS = 4000 };
 
 typedef struct {
     Work work;
