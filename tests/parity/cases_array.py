@@ -204,3 +204,56 @@ case("RegexReplace", np.array([b"hello", b"world"], object), np.array(b"[lo]+", 
 case("RegexFullMatch", np.array([b"hello", b"world"], object), np.array(b"h.*o", object))
 case("StringSplit", np.array([b"a b  c", b"d"], object), np.array(b" ", object))
 case("DecodeRaw", np.array([b"\x01\x00\x00\x00", b"\x02\x00\x00\x00"], object), attrs={"out_type": "int32"})
+
+
+# Constants: every dtype in every way that a TensorProto can hold it.
+FIELD = {"float32": "float_val", "float64": "double_val", "int32": "int_val", "int64": "int64_val", "uint8": "int_val", "int8": "int_val", "int16": "int_val",
+         "uint16": "int_val", "uint32": "uint32_val", "uint64": "uint64_val", "bool": "bool_val", "float16": "half_val", "bfloat16": "half_val"}
+
+
+def constant(tf, dtype, shape, fill):
+    """A Const whose TensorProto is filled by `fill(proto)`."""
+    from tensorflow.core.framework import attr_value_pb2, tensor_pb2
+    proto = tensor_pb2.TensorProto(dtype=tf.as_dtype(dtype).as_datatype_enum)
+    proto.tensor_shape.CopyFrom(tf.TensorShape(shape).as_proto())
+    fill(proto)
+    attrs = {"value": attr_value_pb2.AttrValue(tensor=proto), "dtype": attr_value_pb2.AttrValue(type=proto.dtype)}
+    return tf.get_default_graph().create_op("Const", [], [tf.as_dtype(dtype)], attrs=attrs).outputs[0]
+
+
+for dtype in present([f32, f64, i32, i64, u8, i8, i16, u16, u32, u64, boolean, f16, bfloat16]):
+    @script("Const", label=dtype.name)
+    def const_forms(tf, dtype=dtype):
+        x = values(dtype, (2, 3))
+        raw = x.view(np.uint16).reshape(-1) if FIELD[dtype.name] == "half_val" else x.reshape(-1)
+        numbers = [v.item() for v in raw]
+
+        def field(n):
+            return lambda p: getattr(p, FIELD[dtype.name]).extend(numbers[:n])
+        made = [constant(tf, dtype, (2, 3), field(6)), constant(tf, dtype, (2, 3), field(1)), constant(tf, dtype, (2, 3), field(4)), constant(tf, dtype, (2, 3), field(0)),
+                constant(tf, dtype, (0, 3), field(0)), constant(tf, dtype, (), field(1)), tf.constant(x), tf.constant(x[0])]
+        made.append(constant(tf, dtype, (2, 3), lambda p: setattr(p, "tensor_content", x.tobytes())))
+        return [([tf.identity(m) for m in made], {}, []), (made, {}, [])]
+
+
+@script("Const", label="complex and string")
+def const_others(tf):
+    c = constant(tf, c64, (3,), lambda p: p.scomplex_val.extend([1, 2, 3, 4, 5, 6]))
+    d = constant(tf, c128, (2,), lambda p: p.dcomplex_val.extend([1, 2]))
+    s = constant(tf, tf.string, (3,), lambda p: p.string_val.extend([b"a", b"x" * 50]))
+    e = constant(tf, tf.string, (2,), lambda p: None)
+    return [([c, d, s, e, tf.constant([b"", b"z"])], {}, [])]
+
+
+@script("PlaceholderWithDefault")
+def default(tf):
+    w = tf.raw_ops.PlaceholderWithDefault(input=tf.constant([1.0, 2.0]), shape=[None])
+    y = tf.square(w)
+    return [([y], {}, []), ([y], {w: values(f32, (3,))}, []), ([w], {}, [])]
+
+
+@script("IdentityN", label="part of the outputs")
+def identity_n(tf):
+    x = tf.placeholder(tf.float32, [2], "x")
+    y = tf.raw_ops.IdentityN(input=[x, tf.constant([1, 2, 3]), tf.constant(b"s")])
+    return [([y[1], y[2]], {x: values(f32, (2,))}, []), (list(y), {x: values(f32, (2,))}, [])]
