@@ -70,3 +70,20 @@ typedef struct {
 } Inlining;
 FALLIBLE Status *function_inline(const Function *function, Inlining *inlining);
 enum { MAX_GRAPH_NODES = 1 << 26 };
+
+// A part of a graph as a function. Edges from outside the part must be among the inputs.
+typedef struct {
+    Str name;
+    bool append_hash;                 // "_" and the hash of the definition behind the name
+    Node *const *nodes;
+    int n_nodes;                      // -1: every node but those of the inputs, which then have one output each
+    const Output *inputs, *outputs;
+    int n_inputs, n_outputs;
+    const char *const *output_names;  // NULL: from the nodes' names
+    Node *const *controls;            // nodes that a call must have run
+    int n_controls;
+    const char *const *control_names;
+    Str description;
+} FunctionSpec;
+// INVALID_ARGUMENT: inputs that are references or repeated, edges from elsewhere, names given twice.
+FALLIBLE Status *function_from_graph(const Graph *graph, const FunctionSpec *spec, Function **out);
