@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "base/log.h"
 #include "graph/known_ops.h"
 
 static int compare_names(const void *a, const void *b) {
@@ -11,8 +12,11 @@ static int compare_names(const void *a, const void *b) {
 typedef VEC(Str) NameList;
 
 static Status *collect_names(NameList *names) {
-    for (size_t i = 0; op_at(i); i++)
-        NEED_MEMORY(vec_push(names, op_name(op_at(i))));
+    for (size_t i = 0; op_at(i); i++) {
+        Str name = op_name(op_at(i));
+        if (name.n && name.p[0] != '_')  // the machine's own ops are not for graphs of clients
+            NEED_MEMORY(vec_push(names, name));
+    }
     Str line;
     size_t at = 0;
     while (known_op_next(&at, &line))
@@ -54,7 +58,9 @@ TF_Buffer *TF_GetAllOpList(void) {
     if (!status)
         status = list_ops(&names, out);
     vec_clear(&names);
-    status_free(status);  // memory is out: the list is empty
+    if (status)
+        log_write(LOG_ERROR, "the list of ops can't be written: %s", status_message(status));
+    status_free(status);
     return out;
 }
 

@@ -42,7 +42,7 @@ const Op op_Merge = {
     .host_out = BIT(1), .flow = FLOW_MERGE,
 };
 const Op op_RefMerge = {
-    .signature = "RefMerge(inputs: N * ref T) -> output: ref T, value_index: int32; T: type; N: int >= 1",
+    .signature = "RefMerge(inputs: ref N * T) -> output: ref T, value_index: int32; T: type; N: int >= 1",
     .doc = "Passes on the first reference that comes alive, and says which it was.", .shape = merge_shape,
     .host_out = BIT(1), .flow = FLOW_MERGE,
 };
