@@ -36,8 +36,9 @@ typedef struct Bench {
     void (*release)(Run *run);
 } Bench;
 
-extern const Bench bench_chain_fixed, bench_chain_late, bench_chain_dynamic, bench_null_step, bench_loop, bench_mlp,
-    bench_threads_null_1, bench_threads_null_8, bench_threads_mlp_1, bench_threads_mlp_8, bench_demo, bench_mlp_theirs, bench_demo_theirs;
+extern const Bench bench_chain_fixed, bench_chain_late, bench_chain_dynamic, bench_null_step, bench_loop;
+extern const Bench bench_mlp, bench_mlp_theirs, bench_demo, bench_demo_theirs;
+extern const Bench bench_threads_null_1, bench_threads_null_8, bench_threads_mlp_1, bench_threads_mlp_8;
 
 // What benches are made of. Names are those of the graph: "x", "y:1".
 void step_feed(Run *run, Step *step, const char *name, TF_Tensor *value);
