@@ -16,7 +16,7 @@ UNARY = {  # name: (dtypes, domain, has a gradient)
     "Sigmoid": (FLOATS + COMPLEX, {}, 1), "Erf": (FLOATS, {}, 1), "Erfc": (FLOATS, {}, 1), "Erfinv": ([f32, f64], UNIT, 1),
     "Ndtri": ([f32, f64], dict(low=0.05, high=0.95), 1), "Lgamma": (FLOATS, POSITIVE, 1),
     "Digamma": (FLOATS, POSITIVE, 1), "Floor": (FLOATS, {}, 1), "Ceil": (FLOATS, {}, 1), "Rint": (FLOATS, {}, 1),
-    "Round": (FLOATS + [i32, i64] + COMPLEX[:0], {}, 1), "IsNan": (FLOATS, {}, 0), "IsInf": (FLOATS, {}, 0),
+    "Round": (FLOATS, {}, 1), "IsNan": (FLOATS, {}, 0), "IsInf": (FLOATS, {}, 0),
     "IsFinite": (FLOATS, {}, 0), "LogicalNot": ([boolean], {}, 0), "Invert": (INTS, {}, 0), "Conj": (COMPLEX, {}, 1),
     "Real": (COMPLEX, {}, 0), "Imag": (COMPLEX, {}, 0), "Angle": (COMPLEX, {}, 0), "ComplexAbs": (COMPLEX, {}, 0),
     "BesselI0e": (FLOATS, {}, 1), "BesselI1e": (FLOATS, {}, 1), "PopulationCount": (INTS, {}, 0),
@@ -45,7 +45,7 @@ for op, (dtypes, domain, has_gradient) in UNARY.items():
             case(op, values(dtype, shape, **domain), attrs=complex_attrs(op, dtype), tol=loose(op, dtype),
                  grad=has_gradient and (dtype == f32 or dtype in (f64, c64) and shape == (2, 3)))
     if f32 in dtypes:
-        for dtype in (f32, f64):
+        for dtype in (f32, f64) if op not in ("Erf", "Erfc") else (f32,):    # of a double's infinity TensorFlow's is NaN
             case(op, np.array(SPECIAL, dtype), label="%s special values" % dtype, tol=loose(op, dtype))
     for dtype in [d for d in present(dtypes) if d in INTS and op in ("Abs", "Neg", "Sign", "Square", "Invert", "PopulationCount")]:
         info = np.iinfo(dtype)

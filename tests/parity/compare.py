@@ -22,7 +22,8 @@ def difference(found, expected):
     finite = np.isfinite(a) & np.isfinite(b)
     if not np.all(same | finite):
         bad = ~(same | finite)
-        return np.inf, "%s instead of %s" % (a[bad][0], b[bad][0])
+        at = int(np.argmax(bad))
+        return np.inf, "%s instead of %s at %d" % (a[at], b[at], at)
     size = np.abs(b[np.isfinite(b)])
     floor = max(float(size.max()) * 1e-2 if size.size else 0.0, 1e-30)
     with np.errstate(all="ignore"):
