@@ -54,7 +54,7 @@ enum {
     OP_REF_READ = 1 << 5,          // takes a reference and gives its value (the planner inserts it)
     OP_NO_GRADIENT = 1 << 6,       // the gradient is zero by nature, not for want of a formula
     OP_ELEMENTWISE = 1 << 7,       // a row of the tile machine: may be fused into one loop
-    OP_KEEPS_NONE = 0,
+    OP_IDENTITY = 1 << 8,          // the output is the input, in every respect
 };
 
 #define BIT(i) (1u << (i))

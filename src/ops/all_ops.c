@@ -9,7 +9,8 @@
 
 #define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
-    X(NextIteration) X(RefNextIteration) X(LoopCond) X(ControlTrigger)
+    X(NextIteration) X(RefNextIteration) X(LoopCond) X(ControlTrigger) \
+    X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(While) X(StatelessWhile)
 #define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot)
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot)
 #define NN X(Softmax)

@@ -29,8 +29,13 @@ typedef struct {
 // The order matters: functions are written out before anything is merged; reads of references become nodes before
 // folding looks for constants; fusion comes last, since nothing sees through a fused node.
 static const PassRow chain[] = {
+    {pass_expand, -1},
     {pass_deref, -1},
+    {pass_fold, PASS_FOLD},
+    {pass_cse, PASS_CSE},
+    {pass_identity, PASS_IDENTITY},
     {pass_sweep, -1},
+    {pass_control, PASS_CONTROL},
     {pass_place, -1},
     {pass_partition, -1},
 };

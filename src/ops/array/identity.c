@@ -19,9 +19,9 @@ static void identity_grad(Formula *f) {
         .signature = #Name "(input: T) -> output: T; T: type", .doc = text, .shape = identity_shape,  \
         .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), __VA_ARGS__                                 \
     };
-IDENTITY(Identity, "The input.", .grad = identity_grad, .flags = OP_CHEAP)
-IDENTITY(StopGradient, "The input; gradients stop here.", .flags = OP_CHEAP | OP_NO_GRADIENT)
-IDENTITY(Snapshot, "The input.", .grad = identity_grad, .flags = OP_CHEAP)
+IDENTITY(Identity, "The input.", .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY)
+IDENTITY(StopGradient, "The input; gradients stop here.", .flags = OP_CHEAP | OP_IDENTITY | OP_NO_GRADIENT)
+IDENTITY(Snapshot, "The input.", .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY)
 
 const Op op_IdentityN = {
     .signature = "IdentityN(input: T) -> output: T; T: list(type) >= 1", .doc = "The inputs.",

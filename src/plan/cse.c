@@ -1,0 +1,121 @@
+// CSE — equal stateless nodes become one: same op, device, inputs, controls and attributes.
+#include <stdlib.h>
+
+#include "plan/pass.h"
+
+enum { HASHED_BYTES = 64 };  // of a tensor attribute; equality looks at all of it
+
+static uint64_t hash_attr(const AttrEntry *attr, uint64_t hash) {
+    hash = hash_bytes(attr->name.p, attr->name.n, hash);
+    const AttrValue *value = &attr->value;
+    if (value->is_list)
+        return hash ^ (uint64_t)value->n;
+    switch (value->kind) {
+    case ATTR_STRING: return hash_bytes(value->s.p, value->s.n, hash);
+    case ATTR_INT: return hash_bytes(&value->i, sizeof value->i, hash);
+    case ATTR_FLOAT: return hash_bytes(&value->f, sizeof value->f, hash);
+    case ATTR_TYPE: return hash_bytes(&value->type, sizeof value->type, hash);
+    case ATTR_TENSOR: {
+        size_t bytes = dtype_is_plain(value->tensor->dtype) ? tensor_bytes(value->tensor) : 0;
+        return hash_bytes(value->tensor->data, bytes < HASHED_BYTES ? bytes : HASHED_BYTES, hash);
+    }
+    default: return hash;
+    }
+}
+
+static uint64_t hash_node(const Node *node) {
+    uint64_t hash = hash_bytes(&node->type, sizeof node->type, 1);
+    for (int i = 0; i < node->n_inputs; i++) {
+        hash = hash_bytes(&node->inputs[i].node, sizeof(Node *), hash);
+        hash ^= (uint64_t)node->inputs[i].index * 0x9e3779b97f4a7c15u;
+    }
+    for (int i = 0; i < node->n_attrs; i++)
+        hash = hash_attr(&node->attrs[i], hash);
+    return hash;
+}
+
+static bool same_controls(const Node *a, const Node *b) {
+    if (a->n_controls != b->n_controls)
+        return false;
+    for (int i = 0; i < a->n_controls; i++)
+        if (a->controls[i] != b->controls[i])
+            return false;
+    return true;
+}
+
+static bool equal(const Node *a, const Node *b) {
+    if (a->type != b->type || a->n_inputs != b->n_inputs || a->n_attrs != b->n_attrs ||
+        a->n_outputs != b->n_outputs || !str_equal(a->device, b->device) || !same_controls(a, b))
+        return false;
+    for (int i = 0; i < a->n_inputs; i++)
+        if (!output_equal(a->inputs[i], b->inputs[i]))
+            return false;
+    for (int i = 0; i < a->n_attrs; i++)
+        if (!str_equal(a->attrs[i].name, b->attrs[i].name) || !attr_equal(&a->attrs[i].value, &b->attrs[i].value))
+            return false;
+    return true;
+}
+
+static bool may_merge(const Node *node) {
+    const Op *op = node_op(node);
+    if (!op || op->flow != FLOW_NONE || op->start || op->open || node_is_stateful(node) || !node->n_outputs ||
+        op->update || op->replace)
+        return false;
+    for (int i = 0; i < node->n_outputs; i++)
+        if (dtype_is_ref(node->output_types[i]))
+            return false;
+    return true;
+}
+
+static bool is_target(const Draft *draft, const Node *node) {
+    for (int i = 0; i < draft->n_targets; i++)
+        if (draft->targets[i] == node)
+            return true;
+    return false;
+}
+
+static Status *merge_into(Node *first, Node *node) {
+    for (int i = 0; i < node->n_outputs; i++)
+        TRY(graph_replace_output((Output){node, i}, (Output){first, i}));
+    while (node->uses.n) {
+        Node *reader = vec_last(&node->uses).node;
+        for (int c = 0; c < reader->n_controls; c++)
+            if (reader->controls[c] == node) {
+                node_remove_control(reader, c);
+                break;
+            }
+        TRY(node_add_control(reader, first));
+    }
+    return OK;
+}
+
+static Status *merge_all(Draft *draft, Node **order, size_t n, Node **table, size_t mask) {
+    for (size_t i = 0; i < n; i++) {
+        Node *node = order[i];
+        if (!may_merge(node) || is_target(draft, node))
+            continue;
+        size_t at = hash_node(node) & mask;
+        while (table[at] && !equal(table[at], node))
+            at = (at + 1) & mask;
+        if (!table[at])
+            table[at] = node;
+        else
+            TRY(merge_into(table[at], node));
+    }
+    return OK;
+}
+
+Status *pass_cse(Draft *draft) {
+    size_t count = draft->graph->nodes.n, room = 16;
+    while (room < count * 2)
+        room *= 2;
+    Node **order = malloc((count + 1) * sizeof *order), **table = calloc(room, sizeof *table);
+    size_t n;
+    Status *status = order && table ? graph_order(draft->graph, order, &n)
+                                    : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    if (!status)
+        status = merge_all(draft, order, n, table, room - 1);
+    free(order);
+    free(table);
+    return status;
+}

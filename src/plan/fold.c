@@ -1,0 +1,110 @@
+// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB.
+//
+// The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if it
+// ever does.
+#include <stdlib.h>
+
+#include "graph/build.h"
+#include "plan/pass.h"
+
+enum { MOST_BYTES = 10 << 20 };
+
+static bool is_constant_node(const Node *node) {
+    return node->value != NULL;
+}
+
+static bool may_fold(const Node *node) {
+    const Op *op = node_op(node);
+    if (!op || !op->cpu || op->flow != FLOW_NONE || op->open || node_is_stateful(node) || node->n_outputs != 1 ||
+        node->n_controls || op->update || op->replace || op->read || !node->n_inputs)
+        return false;
+    if (dtype_is_ref(node->output_types[0]) || dtype_kind(node->output_types[0]) == KIND_OBJECT)
+        return false;
+    for (int i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].index != 0 || !is_constant_node(node->inputs[i].node))
+            return false;
+    size_t bytes = 0;
+    const Shape *shape = &node->output_shapes[0];
+    if (shape_is_known(shape)) {
+        Status *status = shape_bytes(shape, node->output_types[0], &bytes);
+        bool large = status || bytes > MOST_BYTES;
+        status_free(status);
+        return !large;
+    }
+    return true;
+}
+
+static Status *compute(Draft *draft, const Node *node, Tensor *out) {
+    AUTO(arena) Arena arena = {0};
+    Binding binding;
+    TRY(binding_init(&binding, node, draft->options->devices->devices[0], &arena));
+    Tensor *inputs = ARENA_ARRAY(&arena, Tensor, node->n_inputs), **in = ARENA_ARRAY(&arena, Tensor *, node->n_inputs);
+    NEED_MEMORY(inputs && in);
+    for (int i = 0; i < node->n_inputs; i++) {
+        inputs[i] = *node->inputs[i].node->value;
+        in[i] = &inputs[i];
+    }
+    StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator,
+                           .resources = draft->options->resources};
+    Tensor result = {0}, *outs[1] = {&result};
+    Kernel kernel = {.in = in, .out = outs, .n_in = binding.n_in, .n_out = 1, .node = node, .step = &context};
+    Prepared prepared = {0};
+    Status *status = invoke(&binding, &prepared, &kernel, 0);
+    prepared_clear(&prepared);
+    if (!status && (!result.buffer || tensor_bytes(&result) > MOST_BYTES))
+        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "too large to fold");
+    if (status)
+        tensor_clear(&result);
+    else
+        *out = result;
+    return status;
+}
+
+static Status *set_value(Graph *graph, Node *node, const Tensor *value) {
+    node->value = ARENA_NEW(&graph->arena, Tensor);
+    NEED_MEMORY(node->value);
+    *node->value = *value;
+    return OK;
+}
+
+static Status *put_constant(Draft *draft, Node *node, const Tensor *value) {
+    AUTO(builder) NodeBuilder builder;
+    AUTO(arena) Arena arena = {0};
+    builder_init(&builder, draft->graph, STR("Const"), str_format(&arena, "%.*s/_folded", STR_ARGS(node->name)));
+    builder_device(&builder, node->device);
+    builder_attr(&builder, STR("value"), &(AttrValue){.kind = ATTR_TENSOR, .tensor = (Tensor *)(uintptr_t)value});
+    builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(value->dtype));
+    Node *constant;
+    TRY(builder_finish(&builder, &constant));
+    TRY(set_value(draft->graph, constant, node_attr_find(constant, "value")->tensor));
+    return graph_replace_output((Output){node, 0}, (Output){constant, 0});
+}
+
+static Status *fold_node(Draft *draft, Node *node) {
+    const AttrValue *value = node->n_inputs || node->n_controls ? NULL : node_attr_find(node, "value");
+    if (value && value->kind == ATTR_TENSOR && !node_is_stateful(node) && node->n_outputs == 1)
+        return set_value(draft->graph, node, value->tensor);
+    if (!may_fold(node))
+        return OK;
+    Tensor result;
+    Status *status = compute(draft, node, &result);
+    if (status) {
+        status_free(status);
+        return OK;
+    }
+    // Its readers come later in the order and must see it as a constant already.
+    status = put_constant(draft, node, &result);
+    tensor_clear(&result);
+    return status;
+}
+
+Status *pass_fold(Draft *draft) {
+    Node **order = malloc((draft->graph->nodes.n + 1) * sizeof *order);
+    NEED_MEMORY(order);
+    size_t n;
+    Status *status = graph_order(draft->graph, order, &n);
+    for (size_t i = 0; !status && i < n; i++)
+        status = fold_node(draft, order[i]);
+    free(order);
+    return status;
+}
