@@ -129,13 +129,17 @@ static Status *run(Graph *graph, Str prefix, const Output *ys, int ny, const Out
     Gradient *found = ARENA_ARRAY(&a.arena, Gradient, nx);
     Status *status = found ? differentiate(&a, prefix, ys, ny, xs, nx, dys, sparse, found)
                            : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    for (size_t i = a.replaced.n; status && i-- > 0;)
+        graph_swap_nodes(a.replaced.p[i].node, a.replaced.p[i].twin);
     while (status && graph->nodes.n > a.first_new)
         graph_remove_last(graph);
-    graph->edit = edit;  // only edges of new nodes were turned
+    if (status || a.replaced.n == 0)
+        graph->edit = edit;  // only edges of new nodes were turned
     for (int i = 0; i < nx && !status; i++)
         dxs[i] = found[i];
     structure_clear(&a);
     vec_clear(&a.infos);
+    vec_clear(&a.replaced);
     arena_clear(&a.arena);
     return status;
 }

@@ -61,6 +61,10 @@ typedef struct {
 } Info;
 
 typedef struct {
+    Node *node, *twin;           // they have swapped what they compute
+} Replaced;
+
+typedef struct {
     Graph *graph;
     Arena arena;
     Str scope;                   // "gradients"
@@ -70,7 +74,8 @@ typedef struct {
     Map frame_names;             // "parent:name" -> Frame *
     Map branches;                // bytes of Branch -> Branch *
     Frame *root;
-    Formula f;                   // for nodes that belong to no op's gradient
+    int32_t rounds;              // of lowering
+    VEC(Replaced) replaced;
     Output minus_one;            // const -1: the element shape of lists that take anything
 } Autodiff;
 

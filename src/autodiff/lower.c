@@ -1,8 +1,90 @@
 // Lowering — what has no gradient of its own but stands for other nodes is copied out, and gradients go to the copy.
+//
+// A stateless node stays as it is: its copy computes the same, and the planner joins the two. A stateful one would have its
+// effects twice and draw other random numbers: it becomes an IdentityN of the copy's results.
+#include "formula/lower.h"
+
 #include "autodiff/autodiff_internal.h"
+#include "formula/ops.h"
+
+enum {
+    MAX_ROUNDS = 64,        // calls inside calls
+    MAX_COPIES = 1 << 20,   // nodes: recursion without end stops here
+};
+
+static bool is_wanted(const Autodiff *a, const Node *node) {
+    const Op *op = node->type->op;
+    if (!is_between(a, node) || info_of(a, node)->stand_ins || !lower_is_needed(node))
+        return false;
+    return !op || !(op->grad || (op->flags & OP_NO_GRADIENT));
+}
+
+static Status *copy_out(Autodiff *a, Node *node, Output *results, Node ***controls, int32_t *n_controls) {
+    const Info *info = info_of(a, node);
+    Formula f = {.graph = a->graph, .node = node, .x = node->inputs, .n_x = node->n_inputs, .n_y = node->n_outputs,
+                 .results = results, .device = node->device};
+    Str wanted = str_format(&a->arena, "%.*s/%.*s", (int)a->scope.n, a->scope.p, (int)node->name.n, node->name.p);
+    NEED_MEMORY(wanted.p);
+    TRY(graph_unique_name(a->graph, wanted, &f.scope));
+    // Constants of the copy must be where the call is.
+    if ((is_loop(info->frame) || info->branch) && node->n_inputs)
+        f.before = node->inputs[0].node;
+    TRY(lower_node(&f, controls, n_controls));
+    return infos_grow(a);
+}
+
+static Status *keep_stand_ins(Autodiff *a, Node *node, const Output *results) {
+    Formula f = {.graph = a->graph, .scope = a->scope};
+    Output *stand_ins = ARENA_ARRAY(&a->arena, Output, node->n_outputs);
+    NEED_MEMORY(stand_ins);
+    for (int i = 0; i < node->n_outputs; i++)
+        stand_ins[i] = formula_op(&f, "Identity", &results[i], 1, NULL);
+    TRY(f.status);
+    TRY(infos_grow(a));
+    for (int i = 0; i < node->n_outputs; i++)
+        info_of(a, stand_ins[i].node)->stands_for = node;
+    info_of(a, node)->stand_ins = stand_ins;
+    return OK;
+}
+
+// The node is an IdentityN from now on; what it was goes to a new node, so that this can be undone.
+static Status *replace(Autodiff *a, Node *node, const Output *results, Node *const *controls, int32_t n_controls) {
+    Formula f = {.graph = a->graph, .scope = a->scope};
+    Node *twin = formula_node(&f, "IdentityN", &(FormulaArg){results, node->n_outputs, true}, 1, NULL);
+    TRY(f.status);
+    for (int i = 0; i < node->n_controls; i++)
+        TRY(node_add_control(twin, node->controls[i]));
+    for (int i = 0; i < n_controls; i++)
+        TRY(node_add_control(twin, controls[i]));
+    TRY(infos_grow(a));
+    NEED_MEMORY(vec_push(&a->replaced, (Replaced){node, twin}));
+    graph_swap_nodes(node, twin);
+    return OK;
+}
+
+static Status *lower_one(Autodiff *a, Node *node) {
+    Output *results = ARENA_ARRAY(&a->arena, Output, node->n_outputs);
+    NEED_MEMORY(results);
+    Node **controls;
+    int32_t n_controls;
+    TRY(copy_out(a, node, results, &controls, &n_controls));
+    if (node->n_outputs > 0 && node_is_stateful(node))
+        return replace(a, node, results, controls, n_controls);
+    return keep_stand_ins(a, node, results);
+}
 
 Status *lower_calls(Autodiff *a, bool *changed) {
-    (void)a;
     *changed = false;
+    size_t n = a->graph->nodes.n;
+    for (size_t i = 0; i < n; i++) {
+        Node *node = a->graph->nodes.p[i];
+        if (!node || !is_wanted(a, node))
+            continue;
+        TRY(lower_one(a, node));
+        *changed = true;
+    }
+    a->rounds++;
+    NEED(!*changed || (a->rounds < MAX_ROUNDS && a->graph->nodes.n - a->first_new < MAX_COPIES), UNIMPLEMENTED,
+         "Cannot compute gradients of functions that call themselves");
     return OK;
 }

@@ -80,12 +80,16 @@ static void use_drop(Output source, const Node *node, int input) {
     }
 }
 
-static void unlink_node(Node *node) {
-    Graph *graph = node->graph;
+static void drop_uses(const Node *node) {
     for (int i = 0; i < node->n_inputs; i++)
         use_drop(node->inputs[i], node, i);
     for (int i = 0; i < node->n_controls; i++)
         use_drop((Output){node->controls[i], CONTROL}, node, CONTROL);
+}
+
+static void unlink_node(Node *node) {
+    Graph *graph = node->graph;
+    drop_uses(node);
     if (map_find(&graph->names, node->name) == node)
         map_take(&graph->names, node->name);
     vec_clear(&node->uses);
@@ -191,6 +195,39 @@ Status *graph_replace_output(Output from, Output to) {
     old->graph->version++;
     old->graph->edit++;
     return OK;
+}
+
+// There is room: as many uses were dropped before.
+static void add_uses(Node *node) {
+    for (int i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].node)
+            (void)vec_push(&node->inputs[i].node->uses, (Use){node, i, node->inputs[i].index});
+    for (int i = 0; i < node->n_controls; i++)
+        (void)vec_push(&node->controls[i]->uses, (Use){node, CONTROL, CONTROL});
+}
+
+void graph_swap_nodes(Node *a, Node *b) {
+    drop_uses(a);
+    drop_uses(b);
+    Node was = *a;
+    a->type = b->type;
+    b->type = was.type;
+    a->inputs = b->inputs;
+    b->inputs = was.inputs;
+    a->n_inputs = b->n_inputs;
+    b->n_inputs = was.n_inputs;
+    a->controls = b->controls;
+    b->controls = was.controls;
+    a->n_controls = b->n_controls;
+    b->n_controls = was.n_controls;
+    a->attrs = b->attrs;
+    b->attrs = was.attrs;
+    a->n_attrs = b->n_attrs;
+    b->n_attrs = was.n_attrs;
+    add_uses(a);
+    add_uses(b);
+    a->graph->version++;
+    a->graph->edit++;
 }
 
 // ---------------------------------------- order

@@ -88,6 +88,8 @@ FALLIBLE Status *node_add_control(Node *node, Node *before);
 void node_remove_control(Node *node, int control);
 // Everybody who reads `from` reads `to` instead, control edges of the whole node excepted.
 FALLIBLE Status *graph_replace_output(Output from, Output to);
+// Each becomes what the other was, but for name, id, device and users. Their outputs have the same types.
+void graph_swap_nodes(Node *a, Node *b);
 // INVALID_ARGUMENT naming a node on a cycle that no NextIteration closes; else the ids in an order that respects edges
 // (back edges into Merge excepted). `order` has room for graph->nodes.n.
 FALLIBLE Status *graph_order(const Graph *graph, Node **order, size_t *out_count);
