@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/log.h"
 #include "graph/known_ops.h"
+#include "kernel/registry.h"
 
 static int compare_names(const void *a, const void *b) {
     return str_compare(*(const Str *)a, *(const Str *)b);
@@ -113,6 +114,25 @@ static Status *add_kernels(const Op *op, Arena *arena, KernelDefs *out) {
     return OK;
 }
 
+static Status *add_dynamic(const DynamicKernel *kernel, Arena *arena, KernelDef *out) {
+    size_t n = (size_t)kernel->n_constraints;
+    *out = (KernelDef){.op = kernel->type->name, .device_type = kernel->device_type, .label = kernel->label,
+                       .priority = kernel->priority};
+    out->constraint.p = ARENA_ARRAY(arena, KernelDef_AttrConstraint, n);
+    AttrValueProto *values = ARENA_ARRAY(arena, AttrValueProto, n);
+    DType *types = ARENA_ARRAY(arena, DType, n);
+    NEED(out->constraint.p && values && types, RESOURCE_EXHAUSTED, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        types[i] = kernel->constraints[i].dtype;
+        AttrValue allowed = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = &types[i]};
+        TRY(attr_to_proto(&allowed, arena, &values[i]));
+        out->constraint.p[i].name = kernel->constraints[i].attr;
+        out->constraint.p[i].allowed_values = &values[i];
+    }
+    out->constraint.n = n;
+    return OK;
+}
+
 static Status *list_kernels(const char *only, TF_Buffer *out) {
     AUTO(arena) Arena arena = {0};
     KernelDefs defs = {0};
@@ -120,6 +140,15 @@ static Status *list_kernels(const char *only, TF_Buffer *out) {
     for (size_t i = 0; !status && op_at(i); i++)
         if (!only || str_is(op_name(op_at(i)), only))
             status = add_kernels(op_at(i), &arena, &defs);
+    for (size_t i = 0; !status && dynamic_kernel_at(i); i++) {
+        const DynamicKernel *kernel = dynamic_kernel_at(i);
+        KernelDef def;
+        if (only && !str_is(kernel->type->name, only))
+            continue;
+        status = add_dynamic(kernel, &arena, &def);
+        if (!status && !vec_push(&defs, def))
+            status = API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+    }
     KernelListProto list = {0};
     list.kernel.p = defs.p;
     list.kernel.n = defs.n;
