@@ -10,6 +10,7 @@ extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
 extern const ArgLoops LEVEL(loop_args)[TYPES];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
+extern const WindowTable LEVEL(loop_windows);
 
 const LoopTable LEVEL(loops) = {
     .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
@@ -22,4 +23,5 @@ const LoopTable LEVEL(loops) = {
     .arg = LEVEL(loop_args),
     .transpose = LEVEL(loop_transposes),
     .gemm = LEVEL(loop_gemms),
+    .window = &LEVEL(loop_windows),
 };

@@ -35,6 +35,27 @@ enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96 };
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
 typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
 
+// Arrays by type: [0] float, [1] double and, for pooling, [2] int32, [3] int64. The contracts are those of norm.h.
+typedef struct {
+    void (*softmax[2])(const void *in, void *out, int64_t rows, int64_t n, bool logarithm);
+    void (*cross_entropy[2])(const void *logits, const void *labels, void *loss, void *gradient, int64_t rows, int64_t n);
+    void (*sparse_cross_entropy[2])(const void *logits, const int64_t *labels, void *loss, void *gradient, int64_t rows,
+                                    int64_t n);
+    void (*moments[2])(const void *x, const void *y, const void *shift_x, const void *shift_y, int64_t rows,
+                       int64_t channels, double *sums);
+    void (*scale_rows[2])(const void *x, const void *a, const void *b, void *y, int64_t rows, int64_t channels, bool relu);
+    void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, void *out,
+                          int64_t rows, int64_t channels);
+    void (*add_channels[2])(const void *x, void *y, int64_t n, double scale);
+    void (*local_response[2])(const void *in, void *out, void *work, int64_t rows, int64_t n, int64_t radius,
+                              double bias, double alpha, double beta);
+    void (*local_response_grad[2])(const void *gradients, const void *in, const void *result, void *out, void *work,
+                                   int64_t rows, int64_t n, int64_t radius, double bias, double alpha, double beta);
+    void (*max[4])(const void *x, void *greatest, int64_t n);
+    void (*max_at[4])(const void *x, void *greatest, int32_t *place, int32_t at, int64_t n);
+    void (*max_grad[4])(const int32_t *place, int32_t at, const void *dy, void *dx, int64_t n);
+} WindowTable;
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
@@ -44,6 +65,7 @@ typedef struct {
     const ArgLoops *arg;                       // [type]
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
+    const WindowTable *window;
 } LoopTable;
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;

@@ -1,0 +1,189 @@
+// Convolutions — patches of the input laid out as rows, then matrix products. See window.h.
+#include <string.h>
+
+#include "base/checked.h"
+#include "loops/level/table.h"
+#include "loops/window.h"
+
+enum { PATCH_BYTES = 1 << 20, MOST_PIXELS = 1024, LEAST_PIXELS = 96 };
+
+static bool is_plain(const WindowShape *s) {
+    return s->filter_h == 1 && s->filter_w == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
+           s->pad_left == 0 && s->out_h == s->in_h && s->out_w == s->in_w;
+}
+
+static size_t gemm_bytes(DType dtype) {
+    return gemm_float_scratch() * (dtype == DT_double ? 2 : 1);
+}
+
+bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan *plan) {
+    if (dtype != DT_float && dtype != DT_double)
+        return false;
+    ConvPlan p = {.pass = pass, .shape = *shape, .dtype = dtype};
+    int64_t size = dtype == DT_double ? 8 : 4, channels = shape->in_c / max_i64(1, shape->groups);
+    int64_t positions = shape->filter_h * shape->filter_w, image = shape->out_h * shape->out_w;
+    int64_t depth = positions * channels;
+    if (pass == CONV_FILTER) {
+        p.group_positions = min_i64(max_i64(1, positions), max_i64(1, div_up(48, max_i64(1, channels))));
+        depth = p.group_positions * channels;
+    }
+    p.pixels = max_i64(LEAST_PIXELS, min_i64(MOST_PIXELS, PATCH_BYTES / max_i64(1, depth * size)));
+    p.pixels = max_i64(1, min_i64(p.pixels, image));
+    p.blocks = image ? div_up(image, p.pixels) : 0;
+    p.pixels = p.blocks ? div_up(image, p.blocks) : 1;
+    p.cuts = 1;
+    int64_t group_out = shape->out_c / max_i64(1, shape->groups);
+    p.cut = group_out;
+    if (pass == CONV_FORWARD)
+        p.units = shape->batch * p.blocks;
+    else if (pass == CONV_INPUT)
+        p.units = shape->batch;
+    else {
+        int64_t parts = div_up(positions, p.group_positions);
+        if (parts < 8 && group_out >= 128) {
+            p.cuts = min_i64(8, group_out / 64);
+            p.cut = (int64_t)round_up((size_t)div_up(group_out, p.cuts), 32);
+            p.cuts = div_up(group_out, p.cut);
+        }
+        p.units = parts * p.cuts * shape->groups;
+    }
+    p.scratch = gemm_bytes(dtype) + round_up((size_t)(p.pixels * depth * size), 64);
+    *plan = p;
+    return true;
+}
+
+static void gemm(DType dtype, const GemmShape *g, const void *a, const void *b, void *c, void *scratch) {
+    loops_table()->gemm[dtype == DT_double ? TYPE_F64 : TYPE_F32](g, a, b, c, scratch);
+}
+
+// Rows of patches of output pixels [from, to) of one image: positions [first, last) of the window, `channels` from c0.
+static void patches(const ConvPlan *plan, const char *image, int64_t c0, int64_t channels, int64_t from, int64_t to,
+                    int64_t first, int64_t last, char *out) {
+    const WindowShape *s = &plan->shape;
+    int64_t size = plan->dtype == DT_double ? 8 : 4, bytes = channels * size, in_row = s->in_w * s->in_c;
+    for (int64_t pixel = from; pixel < to; pixel++) {
+        int64_t top = pixel / s->out_w * s->stride_h - s->pad_top, left = pixel % s->out_w * s->stride_w - s->pad_left;
+        int64_t ky = first / s->filter_w, kx = first % s->filter_w;
+        for (int64_t q = first; q < last;) {
+            int64_t y = top + ky * s->dilation_h, x = left + kx * s->dilation_w;
+            int64_t run = min_i64(last - q, s->filter_w - kx);
+            bool inside = y >= 0 && y < s->in_h && x >= 0 && x + (run - 1) * s->dilation_w < s->in_w;
+            if (inside && s->dilation_w == 1 && channels == s->in_c) {
+                memcpy(out, image + (y * in_row + x * s->in_c) * size, (size_t)(run * bytes));
+                out += run * bytes;
+            } else {
+                for (int64_t i = 0; i < run; i++, x += s->dilation_w, out += bytes)
+                    if (y >= 0 && y < s->in_h && x >= 0 && x < s->in_w)
+                        memcpy(out, image + (y * in_row + x * s->in_c + c0) * size, (size_t)bytes);
+                    else
+                        memset(out, 0, (size_t)bytes);
+            }
+            q += run;
+            kx = 0, ky++;
+        }
+    }
+}
+
+void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const void *bias, bool relu, void *y,
+                  void *scratch, int64_t first, int64_t last) {
+    const WindowShape *s = &plan->shape;
+    int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
+    int64_t positions = s->filter_h * s->filter_w, depth = positions * in_c, image = s->out_h * s->out_w;
+    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t n = unit / plan->blocks, from = unit % plan->blocks * plan->pixels;
+        int64_t to = min_i64(image, from + plan->pixels);
+        const char *in = (const char *)x + n * s->in_h * s->in_w * s->in_c * size;
+        for (int64_t g = 0; g < s->groups && from < to; g++) {
+            GemmShape product = {.m = to - from, .n = out_c, .k = depth, .lda = depth, .ldb = s->out_c, .ldc = s->out_c,
+                                 .relu = relu, .bias = bias ? (const char *)bias + g * out_c * size : NULL};
+            const char *a = rows;
+            if (is_plain(s))
+                a = in + (from * s->in_c + g * in_c) * size, product.lda = s->in_c;
+            else
+                patches(plan, in, g * in_c, in_c, from, to, 0, positions, rows);
+            gemm(plan->dtype, &product, a, (const char *)filter + g * out_c * size,
+                 (char *)y + ((n * image + from) * s->out_c + g * out_c) * size, scratch);
+        }
+    }
+}
+
+// Adds rows of patches back to where they came from.
+static void scatter(const ConvPlan *plan, const char *rows, int64_t c0, int64_t channels, int64_t from, int64_t to,
+                    char *image) {
+    const WindowShape *s = &plan->shape;
+    int64_t size = plan->dtype == DT_double ? 8 : 4, bytes = channels * size;
+    void (*add)(const void *, void *, int64_t, double) = loops_table()->window->add_channels[plan->dtype == DT_double];
+    for (int64_t pixel = from; pixel < to; pixel++) {
+        int64_t top = pixel / s->out_w * s->stride_h - s->pad_top, left = pixel % s->out_w * s->stride_w - s->pad_left;
+        for (int64_t ky = 0; ky < s->filter_h; ky++) {
+            int64_t y = top + ky * s->dilation_h;
+            bool in_rows = y >= 0 && y < s->in_h;
+            if (in_rows && s->dilation_w == 1 && channels == s->in_c && left >= 0 && left + s->filter_w <= s->in_w) {
+                add(rows, image + (y * s->in_w + left) * s->in_c * size, s->filter_w * channels, 1);
+                rows += s->filter_w * bytes;
+                continue;
+            }
+            for (int64_t kx = 0; kx < s->filter_w; kx++, rows += bytes) {
+                int64_t x = left + kx * s->dilation_w;
+                if (in_rows && x >= 0 && x < s->in_w)
+                    add(rows, image + ((y * s->in_w + x) * s->in_c + c0) * size, channels, 1);
+            }
+        }
+    }
+}
+
+void conv_input(const ConvPlan *plan, const void *dy, const void *filter, void *dx, void *scratch, int64_t first,
+                int64_t last) {
+    const WindowShape *s = &plan->shape;
+    int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
+    int64_t depth = s->filter_h * s->filter_w * in_c, image = s->out_h * s->out_w, extent = s->in_h * s->in_w * s->in_c;
+    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    for (int64_t n = first; n < last; n++) {
+        char *out = (char *)dx + n * extent * size;
+        memset(out, 0, (size_t)(extent * size));
+        for (int64_t g = 0; g < s->groups; g++)
+            for (int64_t from = 0; from < image; from += plan->pixels) {
+                int64_t to = min_i64(image, from + plan->pixels);
+                GemmShape product = {.m = to - from, .n = depth, .k = out_c, .lda = s->out_c, .ldb = s->out_c,
+                                     .ldc = depth, .tb = true};
+                char *c = rows;
+                if (is_plain(s))
+                    c = out + (from * s->in_c + g * in_c) * size, product.ldc = s->in_c;
+                gemm(plan->dtype, &product, (const char *)dy + ((n * image + from) * s->out_c + g * out_c) * size,
+                     (const char *)filter + g * out_c * size, c, scratch);
+                if (!is_plain(s))
+                    scatter(plan, rows, g * in_c, in_c, from, to, out);
+            }
+    }
+}
+
+void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_filter, void *scratch, int64_t first,
+                 int64_t last) {
+    const WindowShape *s = &plan->shape;
+    int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
+    int64_t positions = s->filter_h * s->filter_w, image = s->out_h * s->out_w;
+    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t cut = unit % plan->cuts, rest = unit / plan->cuts, g = rest % s->groups, part = rest / s->groups;
+        int64_t begin = part * plan->group_positions, end = min_i64(positions, begin + plan->group_positions);
+        int64_t column = cut * plan->cut, columns = min_i64(plan->cut, out_c - column), depth = (end - begin) * in_c;
+        char *to = (char *)d_filter + (begin * in_c * s->out_c + g * out_c + column) * size;
+        GemmShape product = {.m = depth, .n = columns, .k = 0, .ta = true, .lda = depth, .ldb = s->out_c,
+                             .ldc = s->out_c};
+        if (s->batch * image == 0)
+            gemm(plan->dtype, &product, rows, dy, to, scratch);
+        for (int64_t n = 0; n < s->batch; n++)
+            for (int64_t from = 0; from < image; from += plan->pixels) {
+                product.k = min_i64(image, from + plan->pixels) - from;
+                const char *in = (const char *)x + n * s->in_h * s->in_w * s->in_c * size, *a = rows;
+                if (is_plain(s))
+                    a = in + (from * s->in_c + g * in_c) * size, product.lda = s->in_c;
+                else
+                    patches(plan, in, g * in_c, in_c, from, from + product.k, begin, end, rows);
+                gemm(plan->dtype, &product, a,
+                     (const char *)dy + ((n * image + from) * s->out_c + g * out_c + column) * size, to, scratch);
+                product.accumulate = true;
+            }
+    }
+}

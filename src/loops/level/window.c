@@ -1,0 +1,65 @@
+// Rows of normalisations and losses, and the channel loops of pooling windows.
+#include "loops/level/table.h"
+#include "loops/level/math_double.h"
+#include "loops/level/math_float.h"
+
+#define T float
+#define NAME f32
+#define M(name) f32_##name
+#include "loops/level/window_rows.h"
+#undef T
+#undef NAME
+#undef M
+#define T double
+#define NAME f64
+#define M(name) f64_##name
+#include "loops/level/window_rows.h"
+#undef T
+#undef NAME
+#undef M
+
+// greatest[c] = max(greatest[c], x[c]); where it changes, place[c] = at. In gradients the first of equals receives.
+#define POOL(name, T)                                                                                        \
+    static void name##_max(const void *x_, void *greatest, int64_t n) {                                      \
+        const T *x = x_;                                                                                     \
+        T *y = greatest;                                                                                     \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];                                                \
+    }                                                                                                        \
+    static void name##_max_at(const void *x_, void *greatest, int32_t *place, int32_t at, int64_t n) {       \
+        const T *x = x_;                                                                                     \
+        T *y = greatest;                                                                                     \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            bool better = x[i] > y[i];                                                                       \
+            place[i] = better ? at : place[i];                                                               \
+            y[i] = better ? x[i] : y[i];                                                                     \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_max_grad(const int32_t *place, int32_t at, const void *dy_, void *dx_, int64_t n) {   \
+        const T *dy = dy_;                                                                                   \
+        T *dx = dx_;                                                                                         \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            dx[i] += place[i] == at ? dy[i] : 0;                                                             \
+    }
+POOL(f32, float)
+POOL(f64, double)
+POOL(i32, int32_t)
+POOL(i64, int64_t)
+
+const WindowTable LEVEL(loop_windows) = {
+    .softmax = {softmax_f32, softmax_f64},
+    .cross_entropy = {cross_entropy_f32, cross_entropy_f64},
+    .sparse_cross_entropy = {sparse_cross_entropy_f32, sparse_cross_entropy_f64},
+    .moments = {moments_f32, moments_f64},
+    .scale_rows = {scale_rows_f32, scale_rows_f64},
+    .blend_rows = {blend_rows_f32, blend_rows_f64},
+    .add_channels = {add_channels_f32, add_channels_f64},
+    .local_response = {local_response_f32, local_response_f64},
+    .local_response_grad = {local_response_grad_f32, local_response_grad_f64},
+    .max = {f32_max, f64_max, i32_max, i64_max},
+    .max_at = {f32_max_at, f64_max_at, i32_max_at, i64_max_at},
+    .max_grad = {f32_max_grad, f64_max_grad, i32_max_grad, i64_max_grad},
+};

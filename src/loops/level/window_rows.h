@@ -1,0 +1,212 @@
+// Rows of softmax and its losses, moments, local response, and the channels of pooling windows, for one float type.
+// Included once per type with T, NAME and M(name), the vector functions, set.
+#define PASTE3_(a, b) a##_##b
+#define PASTE3(a, b) PASTE3_(a, b)
+#define FN(name) PASTE3(name, NAME)
+
+enum { FN(SPREAD) = 2 * LANES * (int)sizeof(float) / (int)sizeof(T) };
+
+INLINE T FN(greatest_of)(const T *x, int64_t n) {
+    T m[FN(SPREAD)], most = x[0];
+    int64_t i = 0;
+    if (n >= FN(SPREAD)) {
+        for (int j = 0; j < FN(SPREAD); j++)
+            m[j] = x[j];
+        for (i = FN(SPREAD); i + FN(SPREAD) <= n; i += FN(SPREAD))
+            for (int j = 0; j < FN(SPREAD); j++)
+                m[j] = x[i + j] > m[j] ? x[i + j] : m[j];
+        for (int j = 0; j < FN(SPREAD); j++)
+            most = m[j] > most ? m[j] : most;
+    }
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+INLINE T FN(sum_of)(const T *x, int64_t n) {
+    T s[FN(SPREAD)] = {0}, total = 0;
+    int64_t i = 0;
+    for (; i + FN(SPREAD) <= n; i += FN(SPREAD))
+        for (int j = 0; j < FN(SPREAD); j++)
+            s[j] += x[i + j];
+    for (int j = 0; j < FN(SPREAD); j++)
+        total += s[j];
+    for (; i < n; i++)
+        total += x[i];
+    return total;
+}
+
+static void FN(softmax)(const void *in, void *out, int64_t rows, int64_t n, bool logarithm) {
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * n;
+        T *y = (T *)out + r * n, most = FN(greatest_of)(x, n);
+        if (!logarithm) {
+            VECTOR_LOOP
+            for (int64_t i = 0; i < n; i++)
+                y[i] = M(exp)(x[i] - most);
+            T scale = 1 / FN(sum_of)(y, n);
+            for (int64_t i = 0; i < n; i++)
+                y[i] *= scale;
+            continue;
+        }
+        T total = 0, tile[256];
+        for (int64_t first = 0; first < n; first += 256) {
+            int64_t count = n - first < 256 ? n - first : 256;
+            VECTOR_LOOP
+            for (int64_t i = 0; i < count; i++)
+                tile[i] = M(exp)(x[first + i] - most);
+            total += FN(sum_of)(tile, count);
+        }
+        T shift = M(log)(total);
+        VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++)
+            y[i] = x[i] - most - shift;
+    }
+}
+
+// loss[r] = sum labels * (ln sum e^x - x), gradient = softmax - labels.
+static void FN(cross_entropy)(const void *logits, const void *labels, void *loss, void *gradient, int64_t rows,
+                              int64_t n) {
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)logits + r * n, *p = (const T *)labels + r * n;
+        T *g = (T *)gradient + r * n, most = FN(greatest_of)(x, n), cost = 0;
+        VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++)
+            g[i] = M(exp)(x[i] - most);
+        T total = FN(sum_of)(g, n), scale = 1 / total, shift = M(log)(total);
+        for (int64_t i = 0; i < n; i++) {
+            cost += p[i] == 0 ? 0 : p[i] * (shift - (x[i] - most));
+            g[i] = g[i] * scale - p[i];
+        }
+        ((T *)loss)[r] = cost;
+    }
+}
+
+static void FN(sparse_cross_entropy)(const void *logits, const int64_t *labels, void *loss, void *gradient, int64_t rows,
+                                     int64_t n) {
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)logits + r * n;
+        T *g = (T *)gradient + r * n, most = FN(greatest_of)(x, n);
+        T at = x[labels[r]];
+        VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++)
+            g[i] = M(exp)(x[i] - most);
+        T total = FN(sum_of)(g, n), scale = 1 / total;
+        for (int64_t i = 0; i < n; i++)
+            g[i] *= scale;
+        g[labels[r]] -= 1;
+        ((T *)loss)[r] = M(log)(total) - (at - most);
+    }
+}
+
+// sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares.
+static void FN(moments)(const void *x_, const void *y_, const void *shift_x, const void *shift_y, int64_t rows,
+                        int64_t channels, double *sums) {
+    enum { TILE = 128 };
+    for (int64_t at = 0; at < channels; at += TILE) {
+        int64_t n = channels - at < TILE ? channels - at : TILE;
+        const T *sx = (const T *)shift_x + at, *sy = (const T *)shift_y + at;
+        for (int64_t first = 0; first < rows; first += 64) {
+            int64_t last = rows - first < 64 ? rows : first + 64;
+            T once[TILE] = {0}, twice[TILE] = {0};
+            for (int64_t r = first; r < last; r++) {
+                const T *x = (const T *)x_ + r * channels + at, *y = (const T *)y_ + r * channels + at;
+                for (int64_t c = 0; c < n; c++) {
+                    T d = x[c] - sx[c];
+                    once[c] += d;
+                    twice[c] += d * (y[c] - sy[c]);
+                }
+            }
+            for (int64_t c = 0; c < n; c++) {
+                sums[at + c] += (double)once[c];
+                sums[channels + at + c] += (double)twice[c];
+            }
+        }
+    }
+}
+
+// y = x * a + b, by channel.
+static void FN(scale_rows)(const void *x_, const void *a_, const void *b_, void *y_, int64_t rows, int64_t channels,
+                           bool relu) {
+    const T *a = a_, *b = b_;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)x_ + r * channels;
+        T *y = (T *)y_ + r * channels;
+        VECTOR_LOOP
+        for (int64_t c = 0; c < channels; c++) {
+            T v = x[c] * a[c] + b[c];
+            y[c] = relu && v < 0 ? 0 : v;
+        }
+    }
+}
+
+// out = dy * a + x * b + d, by channel.
+static void FN(blend_rows)(const void *dy_, const void *x_, const void *a_, const void *b_, const void *d_, void *out,
+                           int64_t rows, int64_t channels) {
+    const T *a = a_, *b = b_, *d = d_;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *dy = (const T *)dy_ + r * channels, *x = (const T *)x_ + r * channels;
+        T *y = (T *)out + r * channels;
+        VECTOR_LOOP
+        for (int64_t c = 0; c < channels; c++)
+            y[c] = dy[c] * a[c] + x[c] * b[c] + d[c];
+    }
+}
+
+static void FN(add_channels)(const void *x_, void *y_, int64_t n, double scale) {
+    const T *x = x_;
+    T *y = y_, s = (T)scale;
+    VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] += x[i] * s;
+}
+
+// Sums of the squares of channels c - radius .. c + radius, in sliding pieces.
+INLINE void FN(window_sums)(const T *x, T *sum, int64_t n, int64_t radius) {
+    for (int64_t i = 0; i < n; i++)
+        sum[i] = 0;
+    for (int64_t d = -radius; d <= radius; d++) {
+        int64_t from = d < 0 ? -d : 0, to = d > 0 ? n - d : n;
+        for (int64_t i = from; i < to; i++)
+            sum[i] += x[i + d];
+    }
+}
+INLINE T FN(to_power)(T x, T beta) {
+    return beta == (T)0.5 ? 1 / M(sqrt)(x) : beta == 1 ? 1 / x : M(exp)(-beta * M(log)(x));
+}
+
+static void FN(local_response)(const void *in, void *out, void *work, int64_t rows, int64_t n, int64_t radius,
+                               double bias, double alpha, double beta) {
+    T *square = work, *sum = square + n;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * n;
+        T *y = (T *)out + r * n;
+        for (int64_t i = 0; i < n; i++)
+            square[i] = x[i] * x[i];
+        FN(window_sums)(square, sum, n, radius);
+        for (int64_t i = 0; i < n; i++)
+            y[i] = x[i] * FN(to_power)((T)bias + (T)alpha * sum[i], (T)beta);
+    }
+}
+
+// dx[i] = dy[i] scale[i]^-beta - 2 alpha beta x[i] * sum over the window of dy[j] y[j] / scale[j].
+static void FN(local_response_grad)(const void *gradients, const void *in, const void *result, void *out, void *work,
+                                    int64_t rows, int64_t n, int64_t radius, double bias, double alpha, double beta) {
+    T *scale = work, *ratio = scale + n, *sum = ratio + n;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *dy = (const T *)gradients + r * n, *x = (const T *)in + r * n, *y = (const T *)result + r * n;
+        T *dx = (T *)out + r * n;
+        for (int64_t i = 0; i < n; i++)
+            ratio[i] = x[i] * x[i];
+        FN(window_sums)(ratio, scale, n, radius);
+        for (int64_t i = 0; i < n; i++) {
+            scale[i] = (T)bias + (T)alpha * scale[i];
+            ratio[i] = dy[i] * y[i] / scale[i];
+        }
+        FN(window_sums)(ratio, sum, n, radius);
+        for (int64_t i = 0; i < n; i++)
+            dx[i] = dy[i] * FN(to_power)(scale[i], (T)beta) - (T)(2 * alpha * beta) * x[i] * sum[i];
+    }
+}
+#undef FN
+#undef PASTE3
+#undef PASTE3_
