@@ -10,6 +10,7 @@ extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
 extern const ArgLoops LEVEL(loop_args)[TYPES];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
+extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);
 extern const WindowTable LEVEL(loop_windows);
 
 const LoopTable LEVEL(loops) = {
@@ -24,4 +25,5 @@ const LoopTable LEVEL(loops) = {
     .transpose = LEVEL(loop_transposes),
     .gemm = LEVEL(loop_gemms),
     .window = &LEVEL(loop_windows),
+    .philox = LEVEL(loop_philox),
 };

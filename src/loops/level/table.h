@@ -35,6 +35,9 @@ enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96 };
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
 typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
 
+// Blocks counter + skip, counter + skip + 1 ... of a Philox generator.
+typedef void (*PhiloxFn)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);
+
 // Arrays by type: [0] float, [1] double and, for pooling, [2] int32, [3] int64. The contracts are those of norm.h.
 typedef struct {
     void (*softmax[2])(const void *in, void *out, int64_t rows, int64_t n, bool logarithm);
@@ -66,6 +69,7 @@ typedef struct {
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
     const WindowTable *window;
+    PhiloxFn philox;
 } LoopTable;
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;
