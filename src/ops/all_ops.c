@@ -15,7 +15,21 @@
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot)
 #define NN X(Softmax)
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign)
-#define TRAIN
+#define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
+    X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
+    X(ResourceSparseApplyKerasMomentum) X(ApplyProximalGradientDescent) X(ResourceApplyProximalGradientDescent) \
+    X(SparseApplyProximalGradientDescent) X(ResourceSparseApplyProximalGradientDescent) X(ApplyProximalAdagrad) \
+    X(ResourceApplyProximalAdagrad) X(SparseApplyProximalAdagrad) X(ResourceSparseApplyProximalAdagrad) \
+    X(ApplyAddSign) X(ResourceApplyAddSign) X(ApplyPowerSign) X(ResourceApplyPowerSign) X(ApplyAdagrad) \
+    X(ResourceApplyAdagrad) X(SparseApplyAdagrad) X(ResourceSparseApplyAdagrad) X(ApplyAdagradV2) \
+    X(ResourceApplyAdagradV2) X(SparseApplyAdagradV2) X(ResourceSparseApplyAdagradV2) X(ApplyAdadelta) \
+    X(ResourceApplyAdadelta) X(SparseApplyAdadelta) X(ResourceSparseApplyAdadelta) X(ApplyRMSProp) \
+    X(ResourceApplyRMSProp) X(SparseApplyRMSProp) X(ResourceSparseApplyRMSProp) X(ApplyCenteredRMSProp) \
+    X(ResourceApplyCenteredRMSProp) X(SparseApplyCenteredRMSProp) X(ResourceSparseApplyCenteredRMSProp) X(ApplyAdam) \
+    X(ResourceApplyAdam) X(ResourceApplyAdamWithAmsgrad) X(ApplyAdaMax) X(ResourceApplyAdaMax) X(ApplyFtrl) \
+    X(ResourceApplyFtrl) X(SparseApplyFtrl) X(ResourceSparseApplyFtrl) X(ApplyFtrlV2) X(ResourceApplyFtrlV2) \
+    X(SparseApplyFtrlV2) X(ResourceSparseApplyFtrlV2) X(ApplyAdagradDA) X(ResourceApplyAdagradDA) \
+    X(SparseApplyAdagradDA) X(ResourceSparseApplyAdagradDA)
 #define RANDOM
 #define STRING
 #define IO

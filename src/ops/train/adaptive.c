@@ -1,0 +1,120 @@
+// Adaptive rules — steps scaled element by element by what the gradients were: Adagrad, Adadelta, RMSProp, Adam.
+#define SELF "ops/train/adaptive.c"
+#include "ops/train/rule.h"
+
+#if defined(T) && !defined(IS_INTEGER)  // ---------------------------------------- kernels, once per dtype
+
+RULE_KERNEL(adagrad, 2, ACC lr = SCALAR(0),
+    if (rule->update_slots)
+        x1 += g * g;
+    x0 -= g * lr / ROOT(x1))
+
+RULE_KERNEL(adagrad_v2, 2, ACC lr = SCALAR(0); ACC epsilon = SCALAR(1),
+    if (rule->update_slots)
+        x1 += g * g;
+    x0 -= g * lr / (ROOT(x1) + epsilon))
+
+RULE_KERNEL(adadelta, 3, ACC lr = SCALAR(0); ACC rho = SCALAR(1); ACC epsilon = SCALAR(2),
+    x1 = x1 * rho + g * g * (1 - rho);
+    ACC step = ROOT(x2 + epsilon) / ROOT(x1 + epsilon) * g;
+    x0 -= step * lr;
+    x2 = x2 * rho + step * step * (1 - rho))
+
+RULE_KERNEL(rms_prop, 3,
+    ACC lr = SCALAR(0); ACC rho = SCALAR(1); ACC momentum = SCALAR(2); ACC epsilon = SCALAR(3),
+    x1 += (g * g - x1) * (1 - rho);
+    x2 = x2 * momentum + g * lr / ROOT(x1 + epsilon);
+    x0 -= x2)
+
+RULE_KERNEL(centered_rms_prop, 4,
+    ACC lr = SCALAR(0); ACC rho = SCALAR(1); ACC momentum = SCALAR(2); ACC epsilon = SCALAR(3),
+    x2 += (g * g - x2) * (1 - rho);
+    x1 += (g - x1) * (1 - rho);
+    x3 = x3 * momentum + g * lr / ROOT(x2 - x1 * x1 + epsilon);
+    x0 -= x3)
+
+#define ADAM_SCALARS                                                                                             \
+    ACC beta1_power = SCALAR(0); ACC beta2_power = SCALAR(1); ACC beta1 = SCALAR(3); ACC beta2 = SCALAR(4);       \
+    ACC epsilon = SCALAR(5); ACC alpha = SCALAR(2) * ROOT(1 - beta2_power) / (1 - beta1_power)
+RULE_KERNEL(adam, 3, ADAM_SCALARS,
+    x1 += (g - x1) * (1 - beta1);
+    x2 += (g * g - x2) * (1 - beta2);
+    x0 -= (rule->nesterov ? g * (1 - beta1) + beta1 * x1 : x1) * alpha / (ROOT(x2) + epsilon))
+
+#ifndef IS_COMPLEX
+RULE_KERNEL(adam_amsgrad, 4, ADAM_SCALARS,
+    x1 += (g - x1) * (1 - beta1);
+    x2 += (g * g - x2) * (1 - beta2);
+    x3 = GREATER_OF(x3, x2);
+    x0 -= x1 * alpha / (ROOT(x3) + epsilon))
+
+RULE_KERNEL(ada_max, 3,
+    ACC beta1_power = SCALAR(0); ACC lr = SCALAR(1); ACC beta1 = SCALAR(2); ACC beta2 = SCALAR(3);
+    ACC epsilon = SCALAR(4); ACC rate = lr / (1 - beta1_power),
+    x1 += (g - x1) * (1 - beta1);
+    x2 = GREATER_OF(beta2 * x2, MAGNITUDE(g));
+    x0 -= rate * x1 / (x2 + epsilon))
+#endif
+#undef ADAM_SCALARS
+
+#elif !defined(T)  // ---------------------------------------- schemas
+#define EACH_NUMBER
+#include "ops/each_dtype.h"
+
+#define REF_2(a) "var: ref T, " a ": ref T"
+#define REF_3(a, b) REF_2(a) ", " b ": ref T"
+#define REF_4(a, b, c) REF_3(a, b) ", " c ": ref T"
+#define RESOURCE_2(a) "var: resource, " a ": resource"
+#define RESOURCE_3(a, b) RESOURCE_2(a) ", " b ": resource"
+#define RESOURCE_4(a, b, c) RESOURCE_3(a, b) ", " c ": resource"
+#define TWO (BIT(0) | BIT(1))
+#define THREE (TWO | BIT(2))
+#define FOUR (THREE | BIT(3))
+#define ROWS ", indices: Tindices"
+
+// The four ops of a rule: by reference and by resource, dense and sparse.
+#define RULE_DENSE(Name, text, n, N, slots, rest, more, ...) \
+    RULE_REF(Apply##Name, text, REF_##n slots, rest, more, N, __VA_ARGS__)               \
+    RULE_RESOURCE(ResourceApply##Name, text, RESOURCE_##n slots, rest, more, N, __VA_ARGS__)
+#define RULE_SPARSE(Name, text, n, N, slots, rest, more, ...) \
+    RULE_REF(SparseApply##Name, text, REF_##n slots, rest ROWS, INDICES more, N, __VA_ARGS__)           \
+    RULE_RESOURCE(ResourceSparseApply##Name, text, RESOURCE_##n slots, rest ROWS, INDICES more, N, __VA_ARGS__)
+
+#define UPDATE_SLOTS USE_LOCKING "; update_slots: bool = true"
+#define ADAGRAD "Steps by lr * grad / sqrt(accum), accum the sum of squared gradients."
+RULE_DENSE(Adagrad, ADAGRAD, 2, TWO, ("accum"), ", lr: T, grad: T", UPDATE_SLOTS, RULE_NUMBERS(adagrad))
+RULE_SPARSE(Adagrad, ADAGRAD, 2, TWO, ("accum"), ", lr: T, grad: T", UPDATE_SLOTS, RULE_NUMBERS(adagrad))
+#define ADAGRAD_V2 "Steps by lr * grad / (sqrt(accum) + epsilon), accum the sum of squared gradients."
+RULE_DENSE(AdagradV2, ADAGRAD_V2, 2, TWO, ("accum"), ", lr: T, epsilon: T, grad: T", UPDATE_SLOTS,
+           RULE_NUMBERS(adagrad_v2))
+RULE_SPARSE(AdagradV2, ADAGRAD_V2, 2, TWO, ("accum"), ", lr: T, epsilon: T, grad: T", UPDATE_SLOTS,
+            RULE_NUMBERS(adagrad_v2))
+
+#define ADADELTA "Steps scaled by the ratio of the moving sizes of steps and gradients."
+#define SCALARS ", lr: T, rho: T, epsilon: T, grad: T"
+RULE_DENSE(Adadelta, ADADELTA, 3, THREE, ("accum", "accum_update"), SCALARS, USE_LOCKING, RULE_NUMBERS(adadelta))
+RULE_SPARSE(Adadelta, ADADELTA, 3, THREE, ("accum", "accum_update"), SCALARS, USE_LOCKING, RULE_NUMBERS(adadelta))
+#undef SCALARS
+
+#define RMS_PROP "Steps with momentum, scaled by the moving mean of squared gradients."
+#define CENTERED "Steps with momentum, scaled by the moving variance of the gradients."
+#define SCALARS ", lr: T, rho: T, momentum: T, epsilon: T, grad: T"
+RULE_DENSE(RMSProp, RMS_PROP, 3, THREE, ("ms", "mom"), SCALARS, USE_LOCKING, RULE_NUMBERS(rms_prop))
+RULE_SPARSE(RMSProp, RMS_PROP, 3, THREE, ("ms", "mom"), SCALARS, USE_LOCKING, RULE_NUMBERS(rms_prop))
+RULE_DENSE(CenteredRMSProp, CENTERED, 4, FOUR, ("mg", "ms", "mom"), SCALARS, USE_LOCKING,
+           RULE_NUMBERS(centered_rms_prop))
+RULE_SPARSE(CenteredRMSProp, CENTERED, 4, FOUR, ("mg", "ms", "mom"), SCALARS, USE_LOCKING,
+            RULE_NUMBERS(centered_rms_prop))
+#undef SCALARS
+
+#define ADAM "Steps along the moving mean of the gradients, scaled by that of their squares, both corrected for their start."
+#define AMSGRAD "Adam, scaled by the greatest moving mean of squares so far."
+#define SCALARS ", beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T"
+RULE_DENSE(Adam, ADAM, 3, THREE, ("m", "v"), SCALARS, USE_LOCKING "; use_nesterov: bool = false", RULE_NUMBERS(adam))
+RULE_RESOURCE(ResourceApplyAdamWithAmsgrad, AMSGRAD, RESOURCE_4("m", "v", "vhat"), SCALARS, USE_LOCKING, FOUR,
+              RULE_REALS(adam_amsgrad))
+#undef SCALARS
+#define ADA_MAX "Adam, scaled by the decaying greatest size of the gradients."
+RULE_DENSE(AdaMax, ADA_MAX, 3, THREE, ("m", "v"),
+           ", beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T", USE_LOCKING, RULE_REALS(ada_max))
+#endif

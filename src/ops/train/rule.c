@@ -1,0 +1,121 @@
+// Rule — see rule.h: shapes, geometry and the walk of updates.
+#include "ops/train/rule.h"
+
+static Status *find_inputs(const Node *node, Rule *rule) {
+    const Signature *signature = &node->type->signature;
+    uint32_t update = node_op(node)->update;
+    rule->grad = rule->indices = -1;
+    for (int i = 0; i < signature->n_inputs; i++) {
+        Str name = signature->inputs[i].name;
+        if (update & BIT(i))
+            rule->n_vars = i + 1;
+        else if (str_is(name, "grad") || str_is(name, "delta"))
+            rule->grad = i;
+        else if (str_is(name, "indices"))
+            rule->indices = i;
+        else if (rule->n_scalars < MOST_SCALARS)
+            rule->scalar[rule->n_scalars++] = i;
+    }
+    NEED(rule->n_vars && rule->grad >= 0, INTERNAL, "a rule needs variables and a gradient");
+    return OK;
+}
+
+// The shapes must agree: `shapes[i]` of input i, which for a variable is its value's.
+static Status *check_shapes(const Node *node, const Rule *rule, const Shape *shapes, Shape *out) {
+    const ArgSpec *args = node->type->signature.inputs;
+    Shape merged = shapes[0];
+    for (int i = 0; i < rule->n_vars; i++)
+        TRY(shape_merge(&merged, &shapes[i], &merged));
+    for (int j = 0; j < rule->n_scalars; j++) {
+        const Shape *scalar = &shapes[rule->scalar[j]];
+        NEED(scalar->rank <= 0, INVALID_ARGUMENT, "%.*s is not a scalar: %s", STR_ARGS(args[rule->scalar[j]].name),
+             shape_text(scalar));
+    }
+    const Shape *grad = &shapes[rule->grad];
+    if (rule->indices < 0) {
+        NEED(shape_compatible(&merged, grad), INVALID_ARGUMENT, "var and %.*s do not have the same shape: %s %s",
+             STR_ARGS(args[rule->grad].name), shape_text(&merged), shape_text(grad));
+        *out = merged;
+        return OK;
+    }
+    const Shape *indices = &shapes[rule->indices];
+    NEED(indices->rank < 0 || indices->rank == 1, INVALID_ARGUMENT, "indices must be one-dimensional, but has shape %s",
+         shape_text(indices));
+    NEED(merged.rank != 0, INVALID_ARGUMENT, "var must be at least 1 dimensional");
+    Shape expected = merged;
+    if (expected.rank > 0) {
+        expected.dims[0] = indices->rank == 1 ? indices->dims[0] : UNKNOWN_DIM;
+        NEED(shape_compatible(&expected, grad), INVALID_ARGUMENT, "grad must have one row of var for each index: %s, "
+             "but has shape %s", shape_text(&expected), shape_text(grad));
+    }
+    *out = merged;
+    return OK;
+}
+
+Status *rule_shape(Shapes *s) {
+    Rule rule = {0};
+    TRY(find_inputs(s->node, &rule));
+    Shape shapes[MAX_ARGS], out;
+    NEED(s->n_in <= MAX_ARGS, INTERNAL, "a rule has too many inputs");
+    for (int i = 0; i < s->n_in; i++) {
+        shapes[i] = s->in[i];
+        if (i < rule.n_vars && node_input_type(s->node, i) == DT_resource)
+            shapes[i] = s->handle[i] ? s->handle[i]->shape : UNKNOWN_SHAPE;
+    }
+    TRY(check_shapes(s->node, &rule, shapes, &out));
+    if (s->n_out)
+        s->out[0] = out;
+    return OK;
+}
+
+static bool flag_of(const Node *node, const char *name, bool otherwise) {
+    return node_attr_find(node, name) ? node_bool(node, name) : otherwise;
+}
+
+Status *rule_prepare(Prepare *p) {
+    Rule *rule = p->own;
+    TRY(find_inputs(p->node, rule));
+    Shape shapes[MAX_ARGS], out;
+    for (int i = 0; i < p->n_in; i++)
+        shapes[i] = p->in[i]->shape;
+    TRY(check_shapes(p->node, rule, shapes, &out));
+    rule->nesterov = flag_of(p->node, "use_nesterov", false);
+    rule->update_slots = flag_of(p->node, "update_slots", true);
+    rule->linear_by_lr = flag_of(p->node, "multiply_linear_by_lr", false);
+    rule->count = shape_count(&shapes[rule->grad]);
+    if (rule->indices >= 0) {
+        rule->rows = out.dims[0];
+        rule->row = shape_span(&out, 1, out.rank);
+    }
+    p->cost = rule->count * rule->n_vars;
+    return OK;
+}
+
+typedef struct {
+    Kernel *k;
+    RuleFn *fn;
+} Work;
+
+static void dense_range(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    work->fn(work->k, work->k->own, first, first, last - first);
+}
+
+Status *rule_run(Kernel *k, RuleFn *fn) {
+    const Rule *rule = k->own;
+    Work work = {k, fn};
+    if (rule->indices < 0) {
+        kernel_parallel(k, rule->count, rule->n_vars, dense_range, &work);
+        return OK;
+    }
+    const Tensor *indices = k->in[rule->indices];
+    int64_t n = tensor_count(indices);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = tensor_int(indices, i);
+        if (at < 0 || at >= rule->rows)
+            KERNEL_INDEX_ERROR("indices", i, at, rule->rows);
+    }
+    for (int64_t i = 0; i < n; i++)
+        fn(k, rule, tensor_int(indices, i) * rule->row, i * rule->row, rule->row);
+    return OK;
+}
