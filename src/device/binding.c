@@ -148,12 +148,13 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
                 alias_output(k, i, &prepared->out[i]);
             continue;
         }
-        *out = (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
-        if (!shape_is_known(&out->shape))
-            continue;
-        size_t bytes;
-        TRY(shape_bytes(&out->shape, out->dtype, &bytes));
-        if (i == 0 && reuse_input(binding, k, last, out, bytes))
+        size_t bytes = prepared->out_bytes[i];
+        out->dtype = node_value_type(binding->node, i);
+        out->layout = LAYOUT_PLAIN;
+        out->shape = prepared->out[i];
+        out->buffer = NULL;
+        out->data = NULL;
+        if (bytes == OUT_OPEN || (i == 0 && last && reuse_input(binding, k, last, out, bytes)))
             continue;
         bool host = (binding->out_flags[i] & EDGE_HOST) || device_hosts(binding->device, out->dtype);
         TRY(buffer_new(host ? &host_allocator : binding->device->allocator, out->dtype, bytes, &out->buffer));

@@ -45,6 +45,8 @@ typedef struct {
     int64_t values[WATCHED_VALUES];
 } Watched;
 
+#define OUT_OPEN SIZE_MAX
+
 typedef struct Prepared {
     Arena arena;
     RunFn *run;
@@ -53,6 +55,7 @@ typedef struct Prepared {
     int64_t cost;         // estimated ns; 0: small
     Shape *in;            // the shapes it was prepared for: n_in
     Shape *out;           // n_out; where not fully known the kernel allocates
+    size_t *out_bytes;    // n_out; OUT_OPEN where the kernel allocates
     Watched *watched;     // host inputs whose values were read
     int n_watched;
     bool ready;
@@ -65,7 +68,15 @@ typedef struct Prepared {
 FALLIBLE Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads);
 void prepared_clear(Prepared *prepared);
 // The guard: was `prepared` made for these shapes and host values?
-bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in);
+bool prepared_values_fit(const Prepared *prepared, Tensor *const *in);
+static inline bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in) {
+    if (!prepared->ready || !prepared->reusable)
+        return false;
+    for (int i = 0; i < binding->n_in; i++)
+        if (!shape_equal(&in[i]->shape, &prepared->in[i]))
+            return false;
+    return !prepared->n_watched || prepared_values_fit(prepared, in);
+}
 
 // Runs the kernel of a prepared node whose outputs are allocated: locks variables (k->in[i] then is the variable's value
 // instead of its handle), lets the device wrap the call. Nodes with binding->direct need none of it.

@@ -31,12 +31,7 @@ void prepared_clear(Prepared *prepared) {
     *prepared = (Prepared){0};
 }
 
-bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in) {
-    if (!prepared->ready || !prepared->reusable)
-        return false;
-    for (int i = 0; i < binding->n_in; i++)
-        if (!shape_equal(&in[i]->shape, &prepared->in[i]))
-            return false;
+bool prepared_values_fit(const Prepared *prepared, Tensor *const *in) {
     for (int i = 0; i < prepared->n_watched; i++) {
         const Watched *watched = &prepared->watched[i];
         for (int j = 0; j < watched->n; j++)
@@ -132,12 +127,18 @@ Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const 
     prepared_clear(prepared);
     prepared->in = ARENA_ARRAY(&prepared->arena, Shape, binding->n_in);
     prepared->out = ARENA_ARRAY(&prepared->arena, Shape, binding->n_out);
-    NEED_MEMORY(prepared->in && prepared->out);
+    prepared->out_bytes = ARENA_ARRAY(&prepared->arena, size_t, binding->n_out);
+    NEED_MEMORY(prepared->in && prepared->out && prepared->out_bytes);
     for (int i = 0; i < binding->n_in; i++)
         prepared->in[i] = in[i]->shape;
     const Tensor **values;
     TRY(prepared_values(prepared, binding, in, &values));
     TRY(prepared_shapes(prepared, binding, values));
+    for (int i = 0; i < binding->n_out; i++) {
+        prepared->out_bytes[i] = OUT_OPEN;
+        if (shape_is_known(&prepared->out[i]) && !(binding->op->flags & OP_LATE))
+            TRY(shape_bytes(&prepared->out[i], node_value_type(binding->node, i), &prepared->out_bytes[i]));
+    }
     TRY(prepared_geometry(prepared, binding, in, threads));
     prepared->ready = true;
     return OK;

@@ -82,7 +82,7 @@ RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared) {
     return prepared->run;
 }
 
-static void drop(Step *step, const int32_t *slots, int32_t n) {
+static inline void drop(Step *step, const int32_t *slots, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
         Tensor *slot = &step->slots[slots[i]];
         buffer_release(slot->buffer);
@@ -90,21 +90,32 @@ static void drop(Step *step, const int32_t *slots, int32_t n) {
     }
 }
 
+// What the specialisation put into the slots of later nodes holds no more.
+static void forget_from(Step *step, int32_t first) {
+    const Plan *plan = step->plan;
+    for (int32_t i = first; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        for (int out = 0; out < p->binding.n_out && p->flow != FLOW_ARG && !plan->constants[p->out].buffer; out++) {
+            Tensor *slot = &step->slots[p->out + out];
+            buffer_release(slot->buffer);
+            *slot = (Tensor){.dtype = plan->slots[p->out + out].dtype, .shape = UNKNOWN_SHAPE};
+        }
+    }
+}
+
 // Every node from `first` on, the late way.
 static Status *run_late_from(Step *step, int32_t first) {
     const Plan *plan = step->plan;
+    bool timed = step->context.deadline != NO_DEADLINE;
     for (int32_t i = first; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
             continue;
-        TRY(step_check(step));
+        if (__builtin_expect(timed || cancellation_is_set(&step->cancellation), 0))
+            TRY(step_check(step));
         Kernel *k = &step->kernels[i];
         RunFn *fixed_run = k->run;
         const void *fixed_own = k->own;
-        for (int out = 0; out < k->n_out; out++) {
-            buffer_release(k->out[out]->buffer);
-            *k->out[out] = (Tensor){.dtype = plan->slots[p->out + out].dtype, .shape = UNKNOWN_SHAPE};
-        }
         Status *status = run_late(k);
         k->run = fixed_run;
         k->own = fixed_own;
@@ -129,6 +140,7 @@ static Status *run_fixed(Step *step) {
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
             bool ran = p->binding.op->flags & OP_LATE;
+            forget_from(step, item->node + (ran ? 1 : 0));
             status = run_late_from(step, item->node + (ran ? 1 : 0));
             fixed_release(step->fixed);  // the slots no longer look as it left them
             step->fixed = NULL;

@@ -18,6 +18,7 @@ struct Allocator {
 struct Buffer {
     _Atomic int32_t references;
     DType dtype;                      // strings and objects inside are released with the buffer
+    bool holds;                       // there are such elements, and they are ours
     size_t bytes;
     void *data;                       // aligned to BUFFER_ALIGNMENT; never NULL
     uint64_t stamp;                   // 0, or a number that changes with every write: what packed copies are valid for

@@ -37,15 +37,6 @@ Status *shape_make(const int64_t *dims, int64_t rank, Shape *out) {
     return OK;
 }
 
-bool shape_equal(const Shape *a, const Shape *b) {
-    if (a->rank != b->rank)
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i])
-            return false;
-    return true;
-}
-
 bool shape_compatible(const Shape *a, const Shape *b) {
     if (a->rank < 0 || b->rank < 0)
         return true;

@@ -24,7 +24,14 @@ FALLIBLE Status *shape_make(const int64_t *dims, int64_t rank, Shape *out);
 FALLIBLE Status *shape_check(const Shape *shape);
 
 bool shape_is_known(const Shape *shape);                      // rank and every extent
-bool shape_equal(const Shape *a, const Shape *b);
+static inline bool shape_equal(const Shape *a, const Shape *b) {
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
 bool shape_compatible(const Shape *a, const Shape *b);        // some known shape fits both
 // The shape that knows what either knows; INVALID_ARGUMENT where they disagree.
 FALLIBLE Status *shape_merge(const Shape *a, const Shape *b, Shape *out);
