@@ -1,4 +1,4 @@
-// Arena — see arena.h. Blocks double from 4 KiB to 1 MiB, so small arenas stay small and big ones make few calls.
+// Arena — see arena.h. Blocks double from 1 KiB to 1 MiB, so small arenas stay small and big ones make few calls.
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ typedef struct ArenaBlock {
     size_t bytes;
 } ArenaBlock;
 
-enum { FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
+enum { FIRST_BLOCK = 1024, LAST_BLOCK = 1 << 20 };
 
 static char *align_up(char *p, size_t alignment) {
     return (char *)(((uintptr_t)p + alignment - 1) & ~(uintptr_t)(alignment - 1));

@@ -132,8 +132,9 @@ static bool reuse_input(const Binding *binding, Kernel *k, uint32_t last, Tensor
         if ((binding->in_flags[i] & EDGE_IN_PLACE) && (last & BIT(i)) && in->buffer && in->layout == LAYOUT_PLAIN &&
             buffer_is_unique(in->buffer) && in->data == in->buffer->data && !in->buffer->stamp &&
             in->buffer->allocator && in->dtype == out->dtype && bytes && tensor_bytes(in) == bytes) {
-            out->buffer = buffer_retain(in->buffer);
+            out->buffer = in->buffer;  // moved: the input keeps its address for this call, and no count changes
             out->data = in->data;
+            in->buffer = NULL;
             return true;
         }
     }

@@ -12,10 +12,10 @@ typedef struct {
 // What prepare leaves: the loop, and how the inputs are walked.
 typedef struct {
     ElementwiseLoop loop;
-    BroadcastPlan broadcast;
+    ElementwiseOp op;
     int64_t count;
     int64_t sa, sb;          // strides of a flat walk
-    ElementwiseOp op;
+    BroadcastPlan broadcast; // only where neither is flat; last, so that the rest is two cache lines
 } Elementwise;
 
 Status *elementwise_prepare(Prepare *p);
