@@ -11,8 +11,16 @@
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ControlTrigger) \
     X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(While) X(StatelessWhile)
-#define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot)
-#define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot)
+
+#define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
+    X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
+    X(Equal) X(NotEqual) X(ArgMax) X(ArgMin)
+
+#define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
+    X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
+    X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
+    X(ConjugateTranspose) X(InvertPermutation)
+
 #define NN X(Softmax)
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign)
 #define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \

@@ -1,0 +1,170 @@
+// Fill, ZerosLike, OnesLike, BroadcastTo, Tile — tensors of repeated elements.
+#include "ops/array/moving.h"
+
+// ---------------------------------------- Fill
+
+static Status *shape_of_input_0(Shapes *s) {
+    return shapes_input_shape(s, 0, &s->out[0]);
+}
+
+static Status *fill_prepare(Prepare *p) {
+    Shape one = SCALAR_SHAPE;
+    Move *move = p->own;
+    copy_broadcast(&one, &p->out[0]->shape, moved_size(p->out[0]->dtype), &move->copy);
+    move_ready(p, move, 1);
+    return OK;
+}
+
+static void fill_grad(Formula *f) {  // the value was given to every element
+    Output rank = Rank(f->dy[0]);
+    f->dx[1] = Sum(f->dy[0], Range(Int(0), rank, Int(1)), false);
+}
+
+const Op op_Fill = {
+    .signature = "Fill(dims: index_type, value: T) -> output: T; T: type; index_type: {int32, int64} = int32",
+    .doc = "A tensor of that shape, every element the value.",
+    .needs = "vector(dims), scalar(value), each(dims) >= 0", .shape = shape_of_input_0, .grad = fill_grad,
+    .prepare = fill_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(0),
+};
+
+// ---------------------------------------- ZerosLike, OnesLike
+
+static Status *zeros_run(Kernel *k) {
+    NEED(k->out[0]->dtype != DT_resource && k->out[0]->dtype != DT_variant, UNIMPLEMENTED, "no zero of type %s",
+         dtype_name(k->out[0]->dtype));
+    if (k->out[0]->dtype != DT_string)  // strings come empty
+        memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
+    return OK;
+}
+
+static Status *zeros_prepare(Prepare *p) {
+    p->cost = shape_count(&p->out[0]->shape) / 4;
+    return OK;
+}
+
+const Op op_ZerosLike = {
+    .signature = "ZerosLike(x: T) -> y: T; T: type", .doc = "Zeros in the shape of the input; strings are empty.",
+    .shape = shape_unchanged, .prepare = zeros_prepare, .cpu = ANY_TYPE(zeros_run),
+    .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
+};
+
+static Status *ones_run(Kernel *k) {
+    const Tensor *out = k->out[0];
+    union { Half h; Bfloat16 b; float f; double d; int8_t i8; int16_t i16; int32_t i32; int64_t i64; bool t;
+            Complex64 c; Complex128 z; } one = {.i64 = 0};
+    switch (out->dtype) {
+    case DT_half: one.h = half_from_float(1); break;
+    case DT_bfloat16: one.b = bfloat16_from_float(1); break;
+    case DT_float: one.f = 1; break;
+    case DT_double: one.d = 1; break;
+    case DT_complex64: one.c = 1; break;
+    case DT_complex128: one.z = 1; break;
+    case DT_bool: one.t = true; break;
+    default: one.i64 = 1; break;  // an integer of any width, the low byte first
+    }
+    fill_run(&one, dtype_size(out->dtype), out->data, tensor_count(out));
+    return OK;
+}
+
+const Op op_OnesLike = {
+    .signature = "OnesLike(x: T) -> y: T; T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, "
+                 "int64, uint64, complex64, complex128, bool}",
+    .doc = "Ones in the shape of the input.", .shape = shape_unchanged, .prepare = zeros_prepare,
+    .cpu = ANY_TYPE(ones_run), .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- BroadcastTo
+
+static Status *broadcast_to_shape(Shapes *s) {
+    Shape wanted, both;
+    TRY(shapes_input_shape(s, 1, &wanted));
+    if (s->value[1])
+        for (int i = 0; i < wanted.rank; i++)
+            NEED(wanted.dims[i] >= 0, INVALID_ARGUMENT, "a shape without negative extents is required, got %s",
+                 shape_text(&wanted));
+    s->out[0] = wanted;
+    if (wanted.rank < 0 || s->in[0].rank < 0)
+        return OK;
+    NEED(s->in[0].rank <= wanted.rank, INVALID_ARGUMENT, "shape %s can't be broadcast to %s", shape_text(&s->in[0]),
+         shape_text(&wanted));
+    TRY(shape_broadcast(&s->in[0], &wanted, &both));
+    NEED(shape_compatible(&both, &wanted), INVALID_ARGUMENT, "shape %s can't be broadcast to %s", shape_text(&s->in[0]),
+         shape_text(&wanted));
+    return OK;
+}
+
+static Status *broadcast_to_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    Move *move = p->own;
+    copy_broadcast(&p->in[0]->shape, &p->out[0]->shape, moved_size(p->out[0]->dtype), &move->copy);
+    move_ready(p, move, 0);
+    return OK;
+}
+
+static void broadcast_to_grad(Formula *f) {
+    f->dx[0] = SumTo(f->dy[0], f->x[0]);
+}
+
+const Op op_BroadcastTo = {
+    .signature = "BroadcastTo(input: T, shape: Tidx) -> output: T; T: type; Tidx: {int32, int64} = int32",
+    .doc = "The input repeated to that shape, as broadcasting does.", .needs = "vector(shape)",
+    .shape = broadcast_to_shape, .grad = broadcast_to_grad, .prepare = broadcast_to_prepare, .own_size = sizeof(Move),
+    .cpu = ANY_TYPE(move_run), .host = BIT(1),
+};
+
+// ---------------------------------------- Tile
+
+static Status *tile_shape(Shapes *s) {
+    Shape multiples;
+    const Shape *in = &s->in[0];
+    TRY(shapes_input_shape(s, 1, &multiples));
+    if (in->rank < 0 && multiples.rank < 0)
+        return OK;
+    NEED(in->rank < 0 || multiples.rank < 0 || in->rank == multiples.rank, INVALID_ARGUMENT,
+         "Expected multiples argument to be a vector of length %d but got length %d", in->rank, multiples.rank);
+    Shape out = {.rank = in->rank < 0 ? multiples.rank : in->rank};
+    for (int i = 0; i < out.rank; i++) {
+        int64_t n = in->rank < 0 ? -1 : in->dims[i], times = multiples.rank < 0 ? -1 : multiples.dims[i];
+        out.dims[i] = UNKNOWN_DIM;
+        if (n >= 0 && times >= 0)
+            NEED(mul_i64(n, times, &out.dims[i]), INVALID_ARGUMENT, "%lld times %lld elements are too many",
+                 (long long)times, (long long)n);
+    }
+    TRY(shape_check(&out));
+    s->out[0] = out;
+    return OK;
+}
+
+static Status *tile_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    Move *move = p->own;
+    int64_t multiples[MAX_RANK];
+    for (int i = 0; i < p->in[0]->shape.rank; i++)
+        multiples[i] = prepare_input_int(p, 1, i);
+    copy_tile(&p->in[0]->shape, multiples, moved_size(p->out[0]->dtype), &move->copy);
+    move_ready(p, move, 0);
+    return OK;
+}
+
+// The copies lie side by side: dy as [m0, d0, m1, d1 ...] summed over the m.
+static void tile_grad(Formula *f) {
+    Output pairs = Pack(((Output[]){f->x[1], Cast(ShapeOf(f->x[0]), output_type(f->x[1]))}), 2, 0);
+    Output split = Reshape(Transpose(pairs, Ints(1, 0)), Ints(-1));
+    int rank = output_shape(f->x[0])->rank;
+    if (rank < 0 || 2 * rank > MAX_RANK) {
+        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__,
+                                   "the gradient of Tile needs an input of a known rank of at most %d", MAX_RANK / 2));
+        return;
+    }
+    int64_t axes[MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        axes[i] = 2 * i;
+    f->dx[0] = Sum(Reshape(f->dy[0], split), formula_ints(f, axes, rank, DT_int32), false);
+}
+
+const Op op_Tile = {
+    .signature = "Tile(input: T, multiples: Tmultiples) -> output: T; T: type; Tmultiples: {int32, int64} = int32",
+    .doc = "The input repeated side by side, so many times along each dimension.",
+    .needs = "vector(multiples), each(multiples) >= 0", .shape = tile_shape, .grad = tile_grad, .prepare = tile_prepare,
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1),
+};

@@ -1,0 +1,115 @@
+// Transpose, ConjugateTranspose, InvertPermutation — dimensions in another order.
+#include "loops/elementwise.h"
+#include "ops/array/moving.h"
+
+static Status *read_perm(const Tensor *perm, int rank, int *out) {
+    uint32_t seen = 0;
+    NEED(tensor_count(perm) == rank, INVALID_ARGUMENT, "transpose expects a vector of size %d, but input(1) is a vector of size %lld",
+         rank, (long long)tensor_count(perm));
+    for (int i = 0; i < rank; i++) {
+        int64_t axis = tensor_int(perm, i);
+        axis += axis < 0 ? rank : 0;
+        NEED(axis >= 0 && axis < rank, INVALID_ARGUMENT, "perm[%d] = %lld is out of range [0, %d)", i,
+             (long long)tensor_int(perm, i), rank);
+        NEED(!(seen & BIT(axis)), INVALID_ARGUMENT, "%lld is named twice in perm", (long long)axis);
+        seen |= BIT(axis);
+        out[i] = (int)axis;
+    }
+    return OK;
+}
+
+static Status *transpose_shape(Shapes *s) {
+    const Shape *in = &s->in[0], *perm = &s->in[1];
+    int64_t n = perm->rank == 1 ? perm->dims[0] : -1;
+    if (in->rank < 0 && n < 0)
+        return OK;
+    NEED(in->rank < 0 || n < 0 || n == in->rank, INVALID_ARGUMENT,
+         "transpose expects a vector of size %d, but input(1) is a vector of size %lld", in->rank, (long long)n);
+    NEED(n <= MAX_RANK, INVALID_ARGUMENT, "a shape has at most %d dimensions", MAX_RANK);
+    Shape out = {.rank = in->rank < 0 ? (int32_t)n : in->rank};
+    for (int i = 0; i < out.rank; i++)
+        out.dims[i] = UNKNOWN_DIM;
+    if (in->rank >= 0 && s->value[1]) {
+        int order[MAX_RANK];
+        TRY(read_perm(s->value[1], in->rank, order));
+        for (int i = 0; i < out.rank; i++)
+            out.dims[i] = in->dims[order[i]];
+    }
+    s->out[0] = out;
+    return OK;
+}
+
+typedef struct {
+    Move move;
+    ElementwiseLoop conjugate;  // fn NULL: none
+} Transposing;
+
+static Status *transpose_run(Kernel *k) {
+    const Transposing *own = k->own;
+    TRY(move_run(k));
+    if (own->conjugate.fn) {
+        const Tensor *out = k->out[0];
+        elementwise_run(&own->conjugate, out->data, NULL, out->data, tensor_count(out), 1, 0);
+    }
+    return OK;
+}
+
+static Status *prepare(Prepare *p, bool conjugate) {
+    NEED_VALUE(p, 1);
+    Transposing *own = p->own;
+    int order[MAX_RANK];
+    TRY(read_perm(p->in[1], p->in[0]->shape.rank, order));
+    copy_transpose(&p->in[0]->shape, order, moved_size(p->out[0]->dtype), &own->move.copy);
+    move_ready(p, &own->move, 0);
+    if (conjugate && dtype_is_complex(p->out[0]->dtype))
+        NEED(elementwise_find(ELEMENTWISE_Conj, p->out[0]->dtype, &own->conjugate), INTERNAL, "no conjugate");
+    return OK;
+}
+static Status *transpose_prepare(Prepare *p) {
+    return prepare(p, false);
+}
+static Status *conjugate_prepare(Prepare *p) {
+    return prepare(p, true);
+}
+
+static void transpose_grad(Formula *f) {
+    f->dx[0] = Transpose(f->dy[0], InvertPermutation(f->x[1]));
+}
+static void conjugate_grad(Formula *f) {
+    f->dx[0] = Conj(Transpose(f->dy[0], InvertPermutation(f->x[1])));
+}
+
+#define TRANSPOSE(Name, word, text)                                                                               \
+    const Op op_##Name = {                                                                                        \
+        .signature = #Name "(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32", .doc = text,     \
+        .needs = "vector(perm)", .shape = transpose_shape, .grad = word##_grad, .prepare = word##_prepare,         \
+        .own_size = sizeof(Transposing), .cpu = ANY_TYPE(transpose_run), .host = BIT(1),                           \
+    };
+TRANSPOSE(Transpose, transpose, "The dimensions in another order: dimension i of the result is perm[i] of the input.")
+TRANSPOSE(ConjugateTranspose, conjugate, "The dimensions in another order, and the complex conjugate.")
+
+static Status *invert_run(Kernel *k) {
+    const Tensor *in = k->in[0], *out = k->out[0];
+    int64_t n = tensor_count(in);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = tensor_int(in, i);
+        if (to < 0 || to >= n)
+            KERNEL_INDEX_ERROR("x", i, to, n);
+    }
+    memset(out->data, 0xff, tensor_bytes(out));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = tensor_int(in, i);
+        NEED(tensor_int(out, to) == -1, INVALID_ARGUMENT, "%lld is duplicated in the input", (long long)to);
+        if (out->dtype == DT_int32)
+            ((int32_t *)out->data)[to] = (int32_t)i;
+        else
+            ((int64_t *)out->data)[to] = i;
+    }
+    return OK;
+}
+
+const Op op_InvertPermutation = {
+    .signature = "InvertPermutation(x: T) -> y: T; T: {int32, int64} = int32",
+    .doc = "The permutation that undoes the input: y[x[i]] = i.", .needs = "vector(x)", .shape = shape_unchanged,
+    .cpu = ANY_TYPE(invert_run), .flags = OP_NO_GRADIENT,
+};

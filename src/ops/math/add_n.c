@@ -1,0 +1,65 @@
+// AddN, AccumulateNV2 — the sum of several tensors of one shape.
+#include "loops/elementwise.h"
+#include "ops/op.h"
+
+typedef struct {
+    ElementwiseLoop add;
+} Adding;
+
+enum { PIECE = 4096 };  // elements that stay in the cache while all inputs are added
+
+static void add_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const ElementwiseLoop *add = &((const Adding *)k->own)->add;
+    // The output may be one of the inputs: that one is read first.
+    int base = 0;
+    for (int i = 1; i < k->n_in; i++)
+        base = k->in[i]->data == k->out[0]->data ? i : base;
+    for (int64_t at = first; at < last; at += PIECE) {
+        int64_t n = min_i64(PIECE, last - at), offset = at * add->in_size;
+        char *out = (char *)k->out[0]->data + offset;
+        const char *sum = (const char *)k->in[base]->data + offset;
+        for (int i = 0; i < k->n_in; i++) {
+            if (i == base)
+                continue;
+            elementwise_run(add, sum, (const char *)k->in[i]->data + offset, out, n, 1, 1);
+            sum = out;
+        }
+        if (k->n_in == 1 && out != sum)
+            memcpy(out, sum, (size_t)n * add->in_size);
+    }
+}
+
+static Status *add_n_run(Kernel *k) {
+    kernel_parallel(k, tensor_count(k->out[0]), k->n_in, add_range, k);
+    return OK;
+}
+
+static Status *add_n_prepare(Prepare *p) {
+    Adding *own = p->own;
+    NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(p->in[0]->dtype));
+    p->cost = shape_count(&p->out[0]->shape) * p->n_in / 2;
+    return OK;
+}
+
+static void add_n_grad(Formula *f) {
+    for (int i = 0; i < f->n_x; i++)
+        f->dx[i] = f->dy[0];
+}
+
+#define ADD_N .needs = "same_shape(inputs, inputs)", .shape = shape_same_all, .grad = add_n_grad, \
+    .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run), .inplace = BIT(0)
+
+const Op op_AddN = {
+    .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, complex64, "
+                 "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, "
+                 "variant}; commutative; aggregate",
+    .doc = "Sum of all inputs, which have one shape.", ADD_N,
+};
+const Op op_AccumulateNV2 = {
+    .signature = "AccumulateNV2(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, "
+                 "complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, "
+                 "uint64}; shape: shape; commutative; aggregate",
+    .doc = "Sum of all inputs, which have one shape.", ADD_N,
+};

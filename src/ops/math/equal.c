@@ -1,0 +1,90 @@
+// Equal, NotEqual — comparison of elements of any type, with broadcasting.
+#include "ops/math/elementwise.h"
+
+typedef struct {
+    Elementwise elementwise;     // first: the family's kernels find it there
+    bool answer;                 // where the shapes don't fit
+    bool wanted;                 // strings: what equal elements give
+    int64_t step[2][MAX_RANK];   // strings: elements
+} Equality;
+
+static bool tolerates(const Node *node) {
+    return !node_bool(node, "incompatible_shape_error");
+}
+
+static Status *equal_shape(Shapes *s) {
+    if (!tolerates(s->node))
+        return shape_broadcast_all(s);
+    const Shape *a = &s->in[0], *b = &s->in[1];
+    if (!shape_is_known(a) || !shape_is_known(b))
+        return OK;
+    Status *status = shape_broadcast(a, b, &s->out[0]);
+    if (status)
+        s->out[0] = SCALAR_SHAPE;
+    status_free(status);
+    return OK;
+}
+
+static Status *answer_run(Kernel *k) {
+    *(bool *)k->out[0]->data = ((const Equality *)k->own)->answer;
+    return OK;
+}
+
+static Status *strings_run(Kernel *k) {
+    const Equality *own = k->own;
+    const Tensor *out = k->out[0];
+    int64_t n = tensor_count(out);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at[2] = {0}, rest = i;
+        for (int d = out->shape.rank - 1; d >= 0; d--) {
+            int64_t index = rest % out->shape.dims[d];
+            rest /= out->shape.dims[d];
+            at[0] += index * own->step[0][d];
+            at[1] += index * own->step[1][d];
+        }
+        bool same = str_equal(tstring_str((const TString *)k->in[0]->data + at[0]),
+                              tstring_str((const TString *)k->in[1]->data + at[1]));
+        ((bool *)out->data)[i] = same == own->wanted;
+    }
+    return OK;
+}
+
+static void string_steps(const Shape *in, const Shape *out, int64_t *step) {
+    int64_t next = 1;
+    for (int d = out->rank - 1; d >= 0; d--) {
+        int at = d - (out->rank - in->rank);
+        int64_t extent = at < 0 ? 1 : in->dims[at];
+        step[d] = extent == 1 ? 0 : next;
+        next *= extent;
+    }
+}
+
+static Status *equal_prepare(Prepare *p) {
+    Equality *own = p->own;
+    const ElementwiseRow *row = node_op(p->node)->row;
+    Shape both;
+    Status *status = shape_broadcast(&p->in[0]->shape, &p->in[1]->shape, &both);
+    own->wanted = row->op == ELEMENTWISE_Equal;
+    own->answer = !own->wanted;
+    if (status) {
+        status_free(status);
+        p->run = answer_run;
+        return OK;
+    }
+    if (p->in[0]->dtype != DT_string)
+        return elementwise_prepare(p);
+    string_steps(&p->in[0]->shape, &p->out[0]->shape, own->step[0]);
+    string_steps(&p->in[1]->shape, &p->out[0]->shape, own->step[1]);
+    p->run = strings_run;
+    return OK;
+}
+
+#define EQUALITY(Name, text)                                                                                       \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};                                           \
+    const Op op_##Name = {                                                                                         \
+        .signature = #Name "(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",  \
+        .doc = text, .shape = equal_shape, .prepare = equal_prepare, .own_size = sizeof(Equality),                 \
+        .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT, .row = &Name##_row,                         \
+    };
+EQUALITY(Equal, "Whether the elements are equal.")
+EQUALITY(NotEqual, "Whether the elements differ.")

@@ -1,0 +1,231 @@
+// Reductions — Sum, Mean, Prod, Max, Min, All, Any, EuclideanNorm, L2Loss: dimensions folded away.
+#include "loops/reduce.h"
+#include "ops/array/moving.h"
+
+// ---------------------------------------- shapes
+
+static Status *reduce_shape(Shapes *s) {
+    const Shape *in = &s->in[0];
+    bool keep = node_bool(s->node, "keep_dims");
+    if (in->rank < 0)
+        return OK;
+    Shape out = {.rank = in->rank};
+    if (!s->value[1]) {
+        bool none = shape_count(&s->in[1]) == 0;
+        for (int i = 0; i < in->rank; i++)
+            out.dims[i] = none ? in->dims[i] : UNKNOWN_DIM;
+        if (keep || none)
+            s->out[0] = out;
+        else if (in->rank == 1 && shape_count(&s->in[1]) == 1)
+            s->out[0] = SCALAR_SHAPE;
+        return OK;
+    }
+    uint32_t axes;
+    TRY(axes_to_bits(s->value[1], in->rank, "Invalid reduction dimension: axis", &axes));
+    out.rank = 0;
+    for (int i = 0; i < in->rank; i++) {
+        if (!(axes & BIT(i)))
+            out.dims[out.rank++] = in->dims[i];
+        else if (keep)
+            out.dims[out.rank++] = 1;
+    }
+    s->out[0] = out;
+    return OK;
+}
+
+// ---------------------------------------- kernel
+
+typedef struct {
+    ReducePlan plan;
+    int64_t cost;    // ns per unit
+} Reduction;
+
+static void reduce_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const Reduction *own = k->own;
+    reduce_run(&own->plan, k->in[0]->data, k->out[0]->data, k->scratch, first, last);
+}
+
+static Status *reduction_run(Kernel *k) {
+    const Reduction *own = k->own;
+    if (own->plan.units)
+        kernel_parallel(k, own->plan.units, own->cost, reduce_range, k);
+    reduce_finish(&own->plan, k->out[0]->data, k->scratch);
+    return OK;
+}
+
+static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
+    Reduction *own = p->own;
+    const Tensor *in = p->in[0];
+    NEED(reduce_prepare(op, in->dtype, &in->shape, axes, &own->plan), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(in->dtype));
+    p->scratch = reduce_scratch(&own->plan);
+    p->cost = shape_count(&in->shape) / 2;
+    own->cost = own->plan.units ? p->cost / own->plan.units + 1 : 1;
+    return OK;
+}
+
+static Status *reduction_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    const ReduceOp *op = node_op(p->node)->row;
+    uint32_t axes;
+    TRY(axes_to_bits(p->in[1], p->in[0]->shape.rank, "Invalid reduction dimension: axis", &axes));
+    return plan_reduction(p, *op, axes);
+}
+
+// ---------------------------------------- gradients
+
+// The reduced axes, in ascending order; -1 where they aren't constants or the rank isn't known.
+static int known_axes(Formula *f, int64_t *out) {
+    int rank = output_shape(f->x[0])->rank;
+    const Tensor *axes = f->x[1].node ? output_constant(f->x[1]) : NULL;
+    uint32_t bits = 0;
+    if (rank < 0 || !axes)
+        return -1;
+    Status *status = axes_to_bits(axes, rank, "axis", &bits);
+    if (status) {
+        formula_fail(f, status);
+        return -1;
+    }
+    int n = 0;
+    for (int i = 0; i < rank; i++)
+        if (bits & BIT(i))
+            out[n++] = i;
+    return n;
+}
+
+// The shape of x with 1 where it was reduced, computed from values.
+static Output kept_shape(Formula *f) {
+    Output shape = ShapeOf(f->x[0]);
+    Output rank = Rank(f->x[0]);
+    Output axes = Reshape(FloorMod(Add(Cast(f->x[1], DT_int32), rank), rank), Ints(-1));
+    Output lists[] = {Range(Int(0), rank, Int(1)), axes, shape, OnesLike(axes)};
+    return (Output){formula_node(f, "DynamicStitch", (FormulaArg[]){{lists, 2, true}, {lists + 2, 2, true}}, 2, NULL), 0};
+}
+
+// y or dy with the reduced dimensions put back, with one element each.
+static Output put_back(Formula *f, Output y) {
+    int64_t axes[MAX_RANK];
+    if (node_bool(f->node, "keep_dims"))
+        return y;
+    int n = known_axes(f, axes);
+    if (n < 0)
+        return Reshape(y, kept_shape(f));
+    for (int i = 0; i < n; i++)
+        y = ExpandDims(y, Int(axes[i]));
+    return y;
+}
+
+static void sum_grad(Formula *f) {  // every element gets dy
+    f->dx[0] = BroadcastTo(put_back(f, f->dy[0]), ShapeOf(f->x[0]));
+}
+
+static void mean_grad(Formula *f) {  // dy / (elements folded into one)
+    Output x = f->x[0], dy = f->dy[0], folded;
+    int64_t in = shape_count(output_shape(x)), out = shape_count(output_shape(f->y[0]));
+    if (in >= 0 && out > 0)
+        folded = Scalar((double)(in / out), dy);
+    else
+        folded = Cast(FloorDiv(SizeOf(x), Maximum(SizeOf(f->y[0]), Int(1))), output_type(dy));
+    f->dx[0] = BroadcastTo(Div(put_back(f, dy), folded), ShapeOf(x));
+}
+
+static void extreme_grad(Formula *f) {  // dy, shared out evenly among the elements that are the extreme
+    Output x = f->x[0], y = put_back(f, f->y[0]), dy = put_back(f, f->dy[0]);
+    Output chosen = Cast(Equal(y, x), output_type(dy));
+    f->dx[0] = Mul(Div(chosen, Sum(chosen, f->x[1], true)), dy);
+}
+
+static Output others_product(Formula *f, Output x, Output axis, bool behind) {
+    return OpWith("Cumprod", ATTRS(BOOL_ATTR("exclusive", true), BOOL_ATTR("reverse", behind)), x, axis);
+}
+
+// One axis after the other: dx = dy * (product of those before) * (product of those behind).
+static void prod_grad(Formula *f) {
+    int64_t axes[MAX_RANK];
+    Output x[MAX_RANK + 1] = {f->x[0]}, dx = put_back(f, f->dy[0]);
+    int n = known_axes(f, axes);
+    if (n < 0) {
+        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__,
+                                   "the gradient of Prod needs constant axes and an input of known rank"));
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        x[i + 1] = Prod(x[i], Int(axes[i]), true);
+    for (int i = n - 1; i >= 0; i--) {
+        Output axis = Int(axes[i]);
+        Output others = Mul(others_product(f, x[i], axis, false), others_product(f, x[i], axis, true));
+        dx = Mul(dx, Conj(others));
+    }
+    f->dx[0] = dx;
+}
+
+static void norm_grad(Formula *f) {  // dy x / y
+    Output y = put_back(f, f->y[0]), dy = put_back(f, f->dy[0]);
+    f->dx[0] = Mul(f->x[0], DivNoNan(dy, y));
+}
+
+// ---------------------------------------- the ops
+
+#define NUMBERS_TEXT                                                                                          \
+    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "  \
+    "quint16, uint16, complex128, half, uint32, uint64}"
+#define ORDERED_TEXT                                                                                          \
+    "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, " \
+    "qint32, qint16, quint16}"
+
+#define REDUCTION(Name, WORD, types, text, gradient)                                                             \
+    static const ReduceOp Name##_row = REDUCE_##WORD;                                                            \
+    const Op op_##Name = {                                                                                       \
+        .signature = #Name "(input: T, reduction_indices: Tidx) -> output: T; keep_dims: bool = false; T: " types \
+                           "; Tidx: {int32, int64} = int32",                                                     \
+        .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape, .grad = gradient,     \
+        .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),              \
+        .host = BIT(1), .row = &Name##_row,                                                                      \
+    };
+REDUCTION(Sum, SUM, NUMBERS_TEXT, "Sum of the elements along the given axes.", sum_grad)
+REDUCTION(Mean, MEAN, NUMBERS_TEXT, "Mean of the elements along the given axes.", mean_grad)
+REDUCTION(Prod, PROD, NUMBERS_TEXT, "Product of the elements along the given axes.", prod_grad)
+REDUCTION(Max, MAX, ORDERED_TEXT, "Largest element along the given axes.", extreme_grad)
+REDUCTION(Min, MIN, ORDERED_TEXT, "Smallest element along the given axes.", extreme_grad)
+REDUCTION(EuclideanNorm, NORM, NUMBERS_TEXT, "Square root of the sum of squares along the given axes.", norm_grad)
+
+#define REDUCTION_OF_BOOL(Name, WORD, text)                                                                     \
+    static const ReduceOp Name##_row = REDUCE_##WORD;                                                           \
+    const Op op_##Name = {                                                                                      \
+        .signature = #Name "(input: bool, reduction_indices: Tidx) -> output: bool; keep_dims: bool = false; "   \
+                           "Tidx: {int32, int64} = int32",                                                      \
+        .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape,                      \
+        .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),             \
+        .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &Name##_row,                                            \
+    };
+REDUCTION_OF_BOOL(All, ALL, "Whether all elements along the given axes are true.")
+REDUCTION_OF_BOOL(Any, ANY, "Whether some element along the given axes is true.")
+
+// ---------------------------------------- L2Loss
+
+static Status *l2_prepare(Prepare *p) {
+    return plan_reduction(p, REDUCE_SQUARES, BIT(MAX_RANK) - 1);
+}
+
+static Status *l2_run(Kernel *k) {
+    TRY(reduction_run(k));
+    void *y = k->out[0]->data;
+    switch (k->out[0]->dtype) {
+    case DT_half: *(Half *)y = half_from_float(half_to_float(*(Half *)y) / 2); break;
+    case DT_bfloat16: *(Bfloat16 *)y = bfloat16_from_float(bfloat16_to_float(*(Bfloat16 *)y) / 2); break;
+    case DT_double: *(double *)y /= 2; break;
+    default: *(float *)y /= 2; break;
+    }
+    return OK;
+}
+
+static void l2_grad(Formula *f) {
+    f->dx[0] = Mul(f->x[0], f->dy[0]);
+}
+
+const Op op_L2Loss = {
+    .signature = "L2Loss(t: T) -> output: T; T: {half, bfloat16, float, double}",
+    .doc = "Half the sum of the squares of all elements.", .shape = shape_scalar, .grad = l2_grad,
+    .prepare = l2_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(l2_run),
+};
