@@ -117,11 +117,12 @@ void alias_handles(const Binding *binding, Kernel *k) {
     }
 }
 
-// Output i as another view of input i's memory.
+// Output i as another view of input i's memory; in the input's shape where the op promises none.
 static void alias_output(Kernel *k, int i, const Shape *shape) {
     Tensor *out = k->out[i];
     *out = *k->in[i];
-    out->shape = *shape;
+    if (shape_is_known(shape))
+        out->shape = *shape;
     buffer_retain(out->buffer);
 }
 

@@ -69,26 +69,50 @@ static Status *prepared_values(Prepared *prepared, const Binding *binding, Tenso
     return OK;
 }
 
+// What the shape function sees of input i. A reference that the op takes unread is a handle, one element of memory: what
+// counts there is the declared shape of its variable.
+static Shape input_shape(const Prepared *prepared, const Binding *binding, int i) {
+    const Node *node = binding->node;
+    if (!node_input_is_ref(node, i) || (binding->in_flags[i] & EDGE_VARIABLE))
+        return prepared->in[i];
+    Output from = node->inputs ? node->inputs[i] : (Output){0};
+    return from.node ? from.node->output_shapes[from.index] : UNKNOWN_SHAPE;
+}
+
+// The memory of a reference is its handle, whatever the shape of the variable.
+static void shape_references(Prepared *prepared, const Binding *binding) {
+    for (int i = 0; i < binding->n_out; i++)
+        if (dtype_is_ref(binding->node->output_types[i]))
+            prepared->out[i] = SCALAR_SHAPE;
+}
+
 static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const Tensor *const *values) {
     const Node *node = binding->node;
     Arena *arena = &prepared->arena;
     const HandleShape **handles = ARENA_ARRAY(arena, const HandleShape *, binding->n_in);
     HandleShape **handles_out = ARENA_ARRAY(arena, HandleShape *, binding->n_out);
-    NEED_MEMORY(handles && handles_out);
+    Shape *in = ARENA_ARRAY(arena, Shape, binding->n_in);
+    NEED_MEMORY(handles && handles_out && in);
+    for (int i = 0; i < binding->n_in; i++)
+        in[i] = input_shape(prepared, binding, i);
     for (int i = 0; i < binding->n_in; i++)
         if (node->inputs && node->inputs[i].node && node->inputs[i].node->handles)
             handles[i] = node->inputs[i].node->handles[node->inputs[i].index];
     for (int i = 0; i < binding->n_out; i++)
         prepared->out[i] = UNKNOWN_SHAPE;
     if (node->type->needs)
-        TRY(needs_check(node->type->needs, node, prepared->in, values));
-    if (!binding->op->shape)
+        TRY(needs_check(node->type->needs, node, in, values));
+    if (!binding->op->shape) {
+        shape_references(prepared, binding);
         return OK;
+    }
     Shapes shapes = {
-        .node = node, .in = prepared->in, .value = values, .handle = handles, .out = prepared->out,
+        .node = node, .in = in, .value = values, .handle = handles, .out = prepared->out,
         .handle_out = handles_out, .n_in = binding->n_in, .n_out = binding->n_out, .arena = arena,
     };
-    return binding->op->shape(&shapes);
+    TRY(binding->op->shape(&shapes));
+    shape_references(prepared, binding);
+    return OK;
 }
 
 static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {

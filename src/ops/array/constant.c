@@ -40,12 +40,19 @@ const Op op_Placeholder = {
     .flags = OP_LATE | OP_NO_GRADIENT | OP_STATEFUL,
 };
 
+// The declared shape must admit the default; what comes of it has the default's shape, a fed value any.
+static Status *default_shape(Shapes *s) {
+    Shape merged;
+    TRY(shape_from_attr(s));
+    return shape_merge(&s->in[0], &s->out[0], &merged);
+}
+
 static void default_grad(Formula *f) {
     f->dx[0] = f->dy[0];
 }
 
 const Op op_PlaceholderWithDefault = {
     .signature = "PlaceholderWithDefault(input: dtype) -> output: dtype; dtype: type; shape: shape",
-    .doc = "A value that may be fed; else the input.", .shape = shape_from_attr, .grad = default_grad,
+    .doc = "A value that may be fed; else the input.", .shape = default_shape, .grad = default_grad,
     .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP,
 };
