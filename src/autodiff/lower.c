@@ -62,15 +62,39 @@ static Status *replace(Autodiff *a, Node *node, const Output *results, Node *con
     return OK;
 }
 
+static void take_shapes(Node *node, const Output *results) {
+    for (int i = 0; i < node->n_outputs; i++) {
+        Shape merged;
+        Status *status = shape_merge(&node->output_shapes[i], output_shape(results[i]), &merged);
+        if (!status)
+            node->output_shapes[i] = merged;
+        status_free(status);
+    }
+}
+
 static Status *lower_one(Autodiff *a, Node *node) {
     Output *results = ARENA_ARRAY(&a->arena, Output, node->n_outputs);
     NEED_MEMORY(results);
     Node **controls;
     int32_t n_controls;
     TRY(copy_out(a, node, results, &controls, &n_controls));
+    take_shapes(node, results);
     if (node->n_outputs > 0 && node_is_stateful(node))
         return replace(a, node, results, controls, n_controls);
     return keep_stand_ins(a, node, results);
+}
+
+// What was unknown behind a call may be known from its copy. Nothing depends on it but fewer nodes.
+static Status *infer_again(Autodiff *a) {
+    Graph *graph = a->graph;
+    Node **order = calloc(graph->nodes.n + 1, sizeof *order);
+    NEED_MEMORY(order);
+    size_t n = 0;
+    Status *status = graph_order(graph, order, &n);
+    for (size_t i = 0; i < n && !status; i++)
+        status_free(node_infer_shapes(order[i]));
+    free(order);
+    return status;
 }
 
 Status *lower_calls(Autodiff *a, bool *changed) {
@@ -86,5 +110,5 @@ Status *lower_calls(Autodiff *a, bool *changed) {
     a->rounds++;
     NEED(!*changed || (a->rounds < MAX_ROUNDS && a->graph->nodes.n - a->first_new < MAX_COPIES), UNIMPLEMENTED,
          "Cannot compute gradients of functions that call themselves");
-    return OK;
+    return *changed ? infer_again(a) : OK;
 }

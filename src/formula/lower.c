@@ -292,12 +292,15 @@ static Status *take_status(Formula *f) {
 
 static Status *loop_begin(Loop *loop) {
     Formula *f = loop->f;
+    const AttrValue *shapes = node_list(f->node, "output_shapes");
     for (int i = 0; i < loop->n; i++) {
         Output entered = enter(loop, f->x[i], loop->same[i]);
         // The back edge begins as a second edge from the Enter and is turned at the end.
         loop->merged[i] = loop->same[i] ? entered : formula_of_list(f, "Merge", (Output[]){entered, entered}, 2, NULL);
-        if (!loop->same[i] && !f->status)  // the shape may change from iteration to iteration
-            loop->merged[i].node->output_shapes[0] = UNKNOWN_SHAPE;
+        // Shapes may change from iteration to iteration, but for what the While declares.
+        bool declared = shapes->kind == ATTR_SHAPE && i < shapes->n;
+        if (!loop->same[i] && !f->status)
+            loop->merged[i].node->output_shapes[0] = declared ? shapes->shapes[i] : UNKNOWN_SHAPE;
     }
     return take_status(f);
 }
