@@ -1,0 +1,259 @@
+// Eager — see eager.h.
+#include "eager/eager.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/build.h"
+#include "graph/function.h"
+
+struct EagerContext {
+    Graph *graph;
+    Mutex lock;              // of the graph; guards the map and the counters too
+    Session *session;
+    Map calls;               // key -> Prepared call
+    Arena arena;             // of keys and calls
+    uint64_t last;           // number of the last node
+    uint64_t last_unnamed;   // number of the last resource without a name
+};
+
+// A call that was made before, ready to be made again.
+typedef struct {
+    Node *node;
+    Output *feeds, *fetches;
+    int32_t n_feeds, n_fetches;
+} KnownCall;
+
+// ---------------------------------------- life
+
+Status *eager_new(const SessionConfig *config, EagerContext **out) {
+    EagerContext *context = calloc(1, sizeof *context);
+    NEED_MEMORY(context);
+    mutex_init(&context->lock);
+    Status *status = graph_new(&context->graph);
+    if (!status)
+        status = session_new(context->graph, &context->lock, config, &context->session);
+    if (status)
+        eager_free(context);
+    else
+        *out = context;
+    return status;
+}
+
+void eager_free(EagerContext *context) {
+    if (!context)
+        return;
+    session_free(context->session);
+    graph_release(context->graph);
+    map_clear(&context->calls);
+    arena_clear(&context->arena);
+    mutex_clear(&context->lock);
+    free(context);
+}
+
+Session *eager_session(EagerContext *context) {
+    return context->session;
+}
+
+// ---------------------------------------- what a call looks like
+
+// TensorFlow 2 gives this name to variables and tables that shall be nobody else's.
+#define ANONYMOUS "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+
+static bool is_anonymous(const EagerCall *call) {
+    for (int i = 0; i < call->n_attrs; i++)
+        if (str_is(call->attrs[i].name, "shared_name") && call->attrs[i].value.kind == ATTR_STRING &&
+            str_is(call->attrs[i].value.s, ANONYMOUS))
+            return true;
+    return false;
+}
+
+// Everything that decides which node it is. Attributes come in any order: the same call in two orders makes two nodes.
+static Status *call_key(const EagerCall *call, Text *out) {
+    text_format(out, "%.*s|%.*s", (int)call->name.n, call->name.p, (int)call->device.n, call->device.p);
+    for (int i = 0; i < call->n_inputs; i++)
+        text_format(out, "|%d", (int)call->inputs[i]->dtype);
+    for (int i = 0; call->lists && i < call->n_args; i++)
+        text_format(out, ",%d", (int)call->lists[i]);
+    for (int i = 0; i < call->n_attrs; i++) {
+        text_format(out, "|%.*s=", (int)call->attrs[i].name.n, call->attrs[i].name.p);
+        attr_print_whole(out, &call->attrs[i].value);
+        for (int j = 0; call->attrs[i].value.kind == ATTR_FUNC && !call->attrs[i].value.is_list &&
+                        j < call->attrs[i].value.func->n_attrs; j++) {
+            const AttrEntry *inner = &call->attrs[i].value.func->attrs[j];
+            text_format(out, "(%.*s=", (int)inner->name.n, inner->name.p);
+            attr_print_whole(out, &inner->value);
+        }
+    }
+    NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
+    return OK;
+}
+
+// ---------------------------------------- making a node
+
+static Status *make_feed(EagerContext *context, DType dtype, Output *out) REQUIRES(context->lock) {
+    char name[40];
+    snprintf(name, sizeof name, "input_%llu", (unsigned long long)++context->last);
+    AUTO(builder) NodeBuilder builder;
+    builder_init(&builder, context->graph, STR("Placeholder"), str_of(name));
+    AttrValue type = ATTR_OF_TYPE(dtype);
+    builder_attr(&builder, STR("dtype"), &type);
+    Node *node;
+    TRY(builder_finish(&builder, &node));
+    *out = (Output){node, 0};
+    return OK;
+}
+
+static void add_inputs(NodeBuilder *builder, const EagerCall *call, const Output *feeds) {
+    if (!call->lists) {
+        builder_flat_inputs(builder, feeds, call->n_inputs);
+        return;
+    }
+    for (int i = 0, at = 0; i < call->n_args; at += call->lists[i] < 0 ? 1 : call->lists[i], i++) {
+        if (call->lists[i] < 0)
+            builder_input(builder, feeds[at]);
+        else
+            builder_input_list(builder, feeds + at, call->lists[i]);
+    }
+}
+
+static void add_attrs(EagerContext *context, NodeBuilder *builder, const EagerCall *call) REQUIRES(context->lock) {
+    for (int i = 0; i < call->n_attrs; i++)
+        builder_attr(builder, call->attrs[i].name, &call->attrs[i].value);
+    if (is_anonymous(call)) {
+        char name[40];
+        snprintf(name, sizeof name, "anonymous_%llu", (unsigned long long)++context->last_unnamed);
+        AttrValue value = ATTR_OF_STRING(str_of(name));
+        builder_attr(builder, STR("shared_name"), &value);
+    }
+}
+
+static Status *make_node(EagerContext *context, const EagerCall *call, KnownCall *known) REQUIRES(context->lock) {
+    char name[40];
+    for (int i = 0; i < call->n_inputs; i++)
+        TRY(make_feed(context, call->inputs[i]->dtype, &known->feeds[i]));
+    snprintf(name, sizeof name, "eager_%llu", (unsigned long long)++context->last);
+    AUTO(builder) NodeBuilder builder;
+    builder_init(&builder, context->graph, call->name, str_of(name));
+    builder_device(&builder, call->device);
+    add_inputs(&builder, call, known->feeds);
+    add_attrs(context, &builder, call);
+    TRY(builder_finish(&builder, &known->node));
+    known->n_fetches = known->node->n_outputs;
+    known->fetches = ARENA_ARRAY(&context->arena, Output, known->n_fetches);
+    NEED_MEMORY(known->fetches);
+    for (int i = 0; i < known->n_fetches; i++)
+        known->fetches[i] = (Output){known->node, i};
+    return OK;
+}
+
+static Status *make_call(EagerContext *context, const EagerCall *call, KnownCall **out) REQUIRES(context->lock) {
+    KnownCall *known = ARENA_NEW(&context->arena, KnownCall);
+    NEED_MEMORY(known);
+    known->feeds = ARENA_ARRAY(&context->arena, Output, call->n_inputs);
+    NEED_MEMORY(known->feeds);
+    known->n_feeds = call->n_inputs;
+    size_t nodes = context->graph->nodes.n;
+    uint64_t edit = context->graph->edit;
+    Status *status = make_node(context, call, known);
+    if (status) {
+        while (context->graph->nodes.n > nodes)
+            graph_remove_last(context->graph);
+        context->graph->edit = edit;  // nothing that any plan knew has changed
+        return status;
+    }
+    *out = known;
+    return OK;
+}
+
+static Status *find_call(EagerContext *context, const EagerCall *call, Str key, KnownCall **out)
+    REQUIRES(context->lock) {
+    *out = map_find(&context->calls, key);
+    if (*out)
+        return OK;
+    TRY(make_call(context, call, out));
+    Str kept = str_copy(&context->arena, key);
+    NEED_MEMORY(kept.p);
+    if (!is_anonymous(call))
+        NEED_MEMORY(map_set(&context->calls, kept, *out));
+    return OK;
+}
+
+// ---------------------------------------- executing
+
+Status *eager_execute(EagerContext *context, const EagerCall *call, Tensor *out, int *n_out) {
+    AUTO(text) Text key = {0};
+    TRY(call_key(call, &key));
+    KnownCall *known;
+    mutex_lock(&context->lock);
+    Status *status = find_call(context, call, text_str(&key), &known);
+    mutex_unlock(&context->lock);
+    TRY(status);
+    NEED(known->n_fetches <= *n_out, INVALID_ARGUMENT, "Expecting %d outputs, but *num_retvals is %d", known->n_fetches,
+         *n_out);
+    StepSignature signature = {.feeds = known->feeds, .fetches = known->fetches, .targets = &known->node,
+                               .n_feeds = known->n_feeds, .n_fetches = known->n_fetches,
+                               .n_targets = known->n_fetches == 0};
+    TRY(session_run(context->session, &signature, &run_settings_default, call->inputs, out));
+    *n_out = known->n_fetches;
+    return OK;
+}
+
+Status *eager_arg_length(EagerContext *context, const EagerCall *call, Str arg, bool output, int *out) {
+    AUTO(text) Text key = {0};
+    TRY(call_key(call, &key));
+    KnownCall *known;
+    mutex_lock(&context->lock);
+    Status *status = find_call(context, call, text_str(&key), &known);
+    mutex_unlock(&context->lock);
+    TRY(status);
+    const Signature *signature = &known->node->type->signature;
+    const ArgSpec *args = output ? signature->outputs : signature->inputs;
+    for (int i = 0; i < (output ? signature->n_outputs : signature->n_inputs); i++) {
+        int first;
+        if (!str_equal(args[i].name, arg))
+            continue;
+        if (output)
+            node_output_span(known->node, i, &first, out);
+        else
+            node_input_span(known->node, i, &first, out);
+        return OK;
+    }
+    FAIL(INVALID_ARGUMENT, "%s '%.*s' not found", output ? "Output" : "Input", STR_ARGS(arg));
+}
+
+// ---------------------------------------- functions
+
+Status *eager_find_type(EagerContext *context, Str name, const OpType **out) {
+    mutex_lock(&context->lock);
+    const Function *function = function_find(context->graph, name);
+    mutex_unlock(&context->lock);
+    if (!function)
+        return op_type_find(name, out);
+    *out = &function->type;
+    return OK;
+}
+
+Status *eager_add_function(EagerContext *context, Function *function) {
+    mutex_lock(&context->lock);
+    Status *status = function_add(context->graph, function);
+    mutex_unlock(&context->lock);
+    return status;
+}
+
+// Known calls of the function stay; a new one of that name would find them, so they are forgotten.
+Status *eager_remove_function(EagerContext *context, Str name) {
+    mutex_lock(&context->lock);
+    Status *status = function_remove(context->graph, name);
+    if (!status)
+        map_clear(&context->calls);
+    mutex_unlock(&context->lock);
+    return status;
+}
+
+Function *eager_find_function(EagerContext *context, Str name) {
+    mutex_lock(&context->lock);
+    Function *function = function_find(context->graph, name);
+    mutex_unlock(&context->lock);
+    return function;
+}

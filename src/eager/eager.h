@@ -1,0 +1,35 @@
+// Eager — operations run one at a time: no graph that the client sees.
+//
+// A context has a graph of its own, with one node for every op, set of attributes and input types that was ever run, and a
+// session on it: so a call is one step of one node, by the same road as any other step, and what the session keeps (plans,
+// variables, random streams) lives as long as the context. Any number of threads may execute at once.
+#pragma once
+#include "session/session.h"
+
+typedef struct EagerContext EagerContext;
+
+FALLIBLE Status *eager_new(const SessionConfig *config, EagerContext **out);
+void eager_free(EagerContext *context);
+Session *eager_session(EagerContext *context);
+
+// What is to be run. The arrays are the caller's.
+typedef struct {
+    Str name, device;
+    const Tensor *const *inputs;  // flat
+    const int32_t *lists;         // for each argument that was given as a list its length, -1 for a single one; NULL: the
+    int32_t n_inputs, n_args;     // signature and the attributes cut the flat list
+    const AttrEntry *attrs;
+    int32_t n_attrs;
+} EagerCall;
+
+// `*n_out` is the room in `out` on entry, the number of results afterwards. INVALID_ARGUMENT where they don't fit.
+FALLIBLE Status *eager_execute(EagerContext *context, const EagerCall *call, Tensor *out, int *n_out);
+
+// The type of an op, or of a function of this context. NOT_FOUND.
+FALLIBLE Status *eager_find_type(EagerContext *context, Str name, const OpType **out);
+struct Function;
+FALLIBLE Status *eager_add_function(EagerContext *context, struct Function *function);
+FALLIBLE Status *eager_remove_function(EagerContext *context, Str name);
+struct Function *eager_find_function(EagerContext *context, Str name);  // borrowed; NULL where there is none
+// Writes the context's nodes' attributes as they would be in the graph: how many values an argument stands for.
+FALLIBLE Status *eager_arg_length(EagerContext *context, const EagerCall *call, Str arg, bool output, int *out);
