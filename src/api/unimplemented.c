@@ -1,0 +1,86 @@
+// What the C interface declares and this library doesn't do: one row each, so that bindings which look up every name load.
+// Those with a status answer UNIMPLEMENTED; the others do nothing, or give what stands for nothing.
+#include "api/api.h"
+#include "tensorflow/c/eager/c_api_experimental.h"
+#include "tensorflow/c/kernels.h"
+
+#define REFUSE(status) api_set((status), API_ERROR(UNIMPLEMENTED, "%s is not implemented", __func__))
+#define NO(name, ...) void name(__VA_ARGS__, TF_Status *status) { REFUSE(status); }
+#define NO_VALUE(Type, name, value, ...) Type name(__VA_ARGS__, TF_Status *status) { REFUSE(status); return value; }
+#define NOTHING(name, ...) void name(__VA_ARGS__) { }
+#define VALUE(Type, name, value, ...) Type name(__VA_ARGS__) { return value; }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+// ---------------------------------------- plug-ins for files and devices
+NO(TF_RegisterFilesystemPlugin, const char *file)
+NO_VALUE(TF_Library *, TF_LoadPluggableDeviceLibrary, NULL, const char *file)
+NOTHING(TF_DeletePluggableDeviceLibraryHandle, TF_Library *library)
+
+// ---------------------------------------- the XLA compiler
+NOTHING(TF_EnableXLACompilation, TF_SessionOptions *options, unsigned char enable)
+VALUE(unsigned char, TF_SetXlaEnableLazyCompilation, 0, unsigned char enable)
+VALUE(unsigned char, TF_SetTfXlaCpuGlobalJit, 0, unsigned char enable)
+NOTHING(TF_SetXlaAutoJitMode, const char *mode)
+VALUE(unsigned char, TF_GetXlaAutoJitEnabled, 0, void)
+NOTHING(TF_SetXlaMinClusterSize, int size)
+VALUE(unsigned char, TF_GetXlaConstantFoldingDisabled, 0, void)
+NOTHING(TF_SetXlaConstantFoldingDisabled, unsigned char disable)
+
+// ---------------------------------------- queues of named tensors
+NO_VALUE(TF_Tensor *, TF_DequeueNamedTensor, NULL, TF_Session *session, int id)
+NO(TF_EnqueueNamedTensor, TF_Session *session, int id, TF_Tensor *tensor)
+
+// ---------------------------------------- graphs of C++ objects, hacks of one binding
+NOTHING(TF_SetFullType, TF_Graph *graph, TF_Operation *op, const TF_Buffer *proto)
+NOTHING(TF_SetRequireShapeInferenceFns, TF_Graph *graph, bool require)
+NO(TF_AddWhileInputHack, TF_Graph *graph, TF_Output source, TF_Operation *to)
+
+// ---------------------------------------- eager contexts across a cluster
+NO(TFE_ContextSetServerDef, TFE_Context *ctx, int keep_alive, const void *proto, size_t n)
+NO(TFE_ContextUpdateServerDef, TFE_Context *ctx, int keep_alive, const void *proto, size_t n)
+NO(TFE_ContextUpdateServerDefWithTimeout, TFE_Context *ctx, int keep_alive, const void *proto, size_t n, int64_t timeout)
+void TFE_ContextSetServerDefWithTimeout(TFE_Context *ctx, int keep_alive, const void *proto, size_t n, int64_t timeout,
+                                        TF_Status *status, bool clear) {
+    REFUSE(status);
+}
+void TFE_ContextSetServerDefWithTimeoutAndRetries(TFE_Context *ctx, int keep_alive, const void *proto, size_t n,
+                                                  int64_t timeout, int retries, TF_Status *status, bool clear) {
+    REFUSE(status);
+}
+NO(TFE_InitializeLocalOnlyContext, TFE_Context *ctx, int keep_alive, const void *proto, size_t n)
+NO_VALUE(bool, TFE_ContextCheckAlive, false, TFE_Context *ctx, const char *worker)
+NO(TFE_InsertConfigKeyValue, TFE_Context *ctx, const char *key, const char *value)
+NO(TFE_GetConfigKeyValue, TFE_Context *ctx, const char *key, int64_t timeout, TF_Buffer *value)
+NO(TFE_DeleteConfigKeyValue, TFE_Context *ctx, const char *key)
+NO(TFE_ReportErrorToCluster, TFE_Context *ctx, int code, const char *message)
+NO(TFE_WaitAtBarrier, TFE_Context *ctx, const char *barrier, int64_t timeout)
+NO(TFE_EnableCollectiveOps, TFE_Context *ctx, const void *proto, size_t n)
+NO(TFE_AbortCollectiveOps, TFE_Context *ctx)
+NO(TFE_CollectiveOpsCheckPeerHealth, TFE_Context *ctx, const char *task, int64_t timeout)
+NO_VALUE(TF_Buffer *, TFE_GetServerDef, NULL, const char *text)
+
+// ---------------------------------------- eager: other memories, other compilers, statistics
+NO_VALUE(TFE_TensorHandle *, TFE_CreatePackedTensorHandle, NULL, TFE_Context *ctx, TFE_TensorHandle **handles, int *n)
+NOTHING(TFE_HostAddressSpace, TFE_Context *ctx, TF_Buffer *buf)
+NO(TFE_ContextGetGraphDebugInfo, TFE_Context *ctx, const char *function, TF_Buffer *buf)
+NO(TFE_ContextSetRunEagerOpAsFunction, TFE_Context *ctx, unsigned char enable)
+NO(TFE_ContextSetJitCompileRewrite, TFE_Context *ctx, unsigned char enable)
+NO(TFE_GetExecutedOpNames, TFE_Context *ctx, TF_Buffer *buf)
+NO(TFE_SetLogicalCpuDevices, TFE_Context *ctx, int n, const char *prefix)
+void TFE_InferShapes(TFE_Op *op, TF_ShapeAndTypeList *input_shapes, TF_Tensor **input_tensors,
+                     TF_ShapeAndTypeList *input_tensor_as_shapes,
+                     TF_ShapeAndTypeList **input_resource_shapes_and_types, TF_ShapeAndTypeList **output_shapes,
+                     TF_ShapeAndTypeList ***output_resource_shapes_and_types, TF_Status *status) {
+    REFUSE(status);
+}
+
+// ---------------------------------------- custom kernels: what only some devices have
+NO(TF_GetSerializedFunctionDefLibrary, TF_OpKernelContext *ctx, TF_Buffer *out)
+NO(TF_GetSerializedConfigProto, TF_OpKernelContext *ctx, TF_Buffer *out)
+NO(TF_GetSerializedResourceHandleProto, TF_OpKernelContext *ctx, int i, TF_Buffer *out)
+NOTHING(TF_IncNumDeferredOps, TF_OpKernelContext *ctx)
+NOTHING(TF_DecNumDeferredOps, TF_OpKernelContext *ctx)
+
+#pragma GCC diagnostic pop
