@@ -38,7 +38,11 @@
     X(ResourceApplyFtrl) X(SparseApplyFtrl) X(ResourceSparseApplyFtrl) X(ApplyFtrlV2) X(ResourceApplyFtrlV2) \
     X(SparseApplyFtrlV2) X(ResourceSparseApplyFtrlV2) X(ApplyAdagradDA) X(ResourceApplyAdagradDA) \
     X(SparseApplyAdagradDA) X(ResourceSparseApplyAdagradDA)
-#define RANDOM
+#define RANDOM X(RandomUniform) X(RandomStandardNormal) X(TruncatedNormal) X(RandomUniformInt) X(RandomShuffle) \
+    X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
+    X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
+    X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
+    X(StatelessRandomGetAlg)
 #define STRING
 #define IO
 

@@ -1,0 +1,48 @@
+// Random numbers — the ops that draw from a stream of their own: uniform, normal, truncated normal, integers.
+#include "ops/random/stream.h"
+
+static Status *prepare_uniform(Prepare *p) {
+    return filling_prepare(p, RANDOM_UNIFORM);
+}
+static Status *prepare_normal(Prepare *p) {
+    return filling_prepare(p, RANDOM_NORMAL);
+}
+static Status *prepare_truncated(Prepare *p) {
+    return filling_prepare(p, RANDOM_TRUNCATED);
+}
+static Status *prepare_bits(Prepare *p) {
+    return filling_prepare(p, RANDOM_BITS);
+}
+
+static Status *random_run(Kernel *k) {
+    const Filling *filling = k->own;
+    Philox philox;
+    TRY(stream_take(k, random_reserved((uint64_t)filling->count), &philox));
+    return filling_run(k, &philox);
+}
+
+#define RANDOM_OP(Name, text, prepare_fn)                                                                          \
+    const Op op_##Name = {                                                                                         \
+        .signature = #Name "(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "                          \
+                     "dtype: {half, bfloat16, float, double}; T: {int32, int64}; stateful",                        \
+        .doc = text, .needs = "vector(shape)", .shape = random_shape, .host = BIT(0), .prepare = prepare_fn,       \
+        .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT, HAS_STREAM,              \
+    };
+RANDOM_OP(RandomUniform, "Numbers in [0, 1), all alike.", prepare_uniform)
+RANDOM_OP(RandomStandardNormal, "Numbers of the normal distribution.", prepare_normal)
+RANDOM_OP(TruncatedNormal, "Numbers of the normal distribution within two deviations.", prepare_truncated)
+
+static Status *random_int_run(Kernel *k) {
+    const Filling *filling = k->own;
+    Philox philox;
+    TRY(stream_take(k, random_reserved((uint64_t)filling->count), &philox));
+    return filling_run_int(k, &philox, k->in[1], k->in[2]);
+}
+
+const Op op_RandomUniformInt = {
+    .signature = "RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout; seed: int = 0; seed2: int = 0; "
+                 "Tout: {int32, int64}; T: {int32, int64}; stateful",
+    .doc = "Integers in [minval, maxval), all alike.", .needs = "vector(shape), scalar(minval), scalar(maxval)",
+    .shape = random_shape, .host = BIT(0), .prepare = prepare_bits, .own_size = sizeof(Filling),
+    .cpu = ANY_TYPE(random_int_run), .flags = OP_NO_GRADIENT, HAS_STREAM,
+};

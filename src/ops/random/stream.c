@@ -1,0 +1,92 @@
+// Stream — see stream.h.
+#include "ops/random/stream.h"
+
+#include <sys/random.h>
+
+static uint64_t system_seed(void) {
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+        seed = (uint64_t)clock_now() * 0x9e3779b97f4a7c15u + (uint64_t)clock_wall();
+    return seed;
+}
+
+Status *stream_open(Opening *o) {
+    Stream *stream = o->state;
+    uint64_t seed = (uint64_t)node_int(o->node, "seed"), seed2 = (uint64_t)node_int(o->node, "seed2");
+    if (!seed && !seed2) {
+        seed = system_seed();
+        seed2 = system_seed();
+    }
+    mutex_init(&stream->lock);
+    stream->philox = philox_seeded(seed, seed2);
+    return OK;
+}
+
+void stream_close(void *state) {
+    mutex_clear(&((Stream *)state)->lock);
+}
+
+Status *stream_take(Kernel *k, uint64_t blocks, Philox *out) {
+    Stream *stream = k->state;
+    NEED(stream, FAILED_PRECONDITION, "a random stream needs a session to live in");
+    mutex_lock(&stream->lock);
+    *out = stream->philox;
+    philox_skip(&stream->philox, blocks);
+    mutex_unlock(&stream->lock);
+    return OK;
+}
+
+Status *random_shape(Shapes *s) {
+    const Tensor *value = s->value[0];
+    for (int64_t i = 0; value && i < tensor_count(value); i++)
+        NEED(tensor_int(value, i) >= 0, INVALID_ARGUMENT, "Dimension %lld must be >= 0, got %lld", (long long)i,
+             (long long)tensor_int(value, i));
+    return shapes_input_shape(s, 0, &s->out[0]);
+}
+
+Status *filling_prepare(Prepare *p, RandomKind kind) {
+    Filling *filling = p->own;
+    filling->kind = kind;
+    filling->dtype = p->out[0]->dtype;
+    filling->count = shape_count(&p->out[0]->shape);
+    p->cost = filling->count * 4;
+    return OK;
+}
+
+typedef struct {
+    Kernel *k;
+    const Philox *philox;
+    int64_t low, high;
+} Fill;
+
+static void fill_units(void *arg, int64_t first, int64_t last) {
+    const Fill *fill = arg;
+    const Filling *filling = fill->k->own;
+    int64_t from = first * RANDOM_UNIT, to = min_i64(last * RANDOM_UNIT, filling->count);
+    (void)random_fill(fill->philox, filling->kind, filling->dtype, fill->k->out[0]->data, from, to);
+}
+
+Status *filling_run(Kernel *k, const Philox *philox) {
+    const Filling *filling = k->own;
+    Fill fill = {.k = k, .philox = philox};
+    kernel_parallel(k, div_up(filling->count, RANDOM_UNIT), RANDOM_UNIT * 4, fill_units, &fill);
+    return OK;
+}
+
+static void fill_int_units(void *arg, int64_t first, int64_t last) {
+    const Fill *fill = arg;
+    const Filling *filling = fill->k->own;
+    int64_t from = first * RANDOM_UNIT, to = min_i64(last * RANDOM_UNIT, filling->count);
+    (void)random_fill_int(fill->philox, filling->dtype, fill->low, fill->high, fill->k->out[0]->data, from, to);
+}
+
+Status *filling_run_int(Kernel *k, const Philox *philox, const Tensor *low, const Tensor *high) {
+    const Filling *filling = k->own;
+    if (!filling->count)
+        return OK;
+    Fill fill = {k, philox, tensor_int(low, 0), tensor_int(high, 0)};
+    NEED(fill.low < fill.high, INVALID_ARGUMENT, "Need minval < maxval, got %lld >= %lld", (long long)fill.low,
+         (long long)fill.high);
+    kernel_parallel(k, div_up(filling->count, RANDOM_UNIT), RANDOM_UNIT * 2, fill_int_units, &fill);
+    return OK;
+}

@@ -1,0 +1,32 @@
+// Stream — the random numbers of one node in one session: they go on from step to step, whichever plan runs the node.
+#pragma once
+#include "loops/random.h"
+#include "ops/op.h"
+#include "thread/mutex.h"
+
+typedef struct {
+    Mutex lock;
+    Philox philox;  // guarded by lock
+} Stream;
+
+Status *stream_open(Opening *o);   // from the attributes seed and seed2; both zero: from the system
+void stream_close(void *state);
+// The generator as it stands; the stream then goes `blocks` further. FAILED_PRECONDITION outside a session.
+FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
+
+#define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream)
+
+// Output 0 has the shape that input 0 says; extents below zero are INVALID_ARGUMENT.
+Status *random_shape(Shapes *s);
+
+typedef struct {
+    RandomKind kind;
+    DType dtype;
+    int64_t count;
+} Filling;
+
+Status *filling_prepare(Prepare *p, RandomKind kind);
+// Fills output 0 with the numbers that follow the generator.
+FALLIBLE Status *filling_run(Kernel *k, const Philox *philox);
+// The same with integers in [low, high), whose inputs are scalars of the output's type.
+FALLIBLE Status *filling_run_int(Kernel *k, const Philox *philox, const Tensor *low, const Tensor *high);
