@@ -110,8 +110,8 @@ static const ToyValue *toy_op(Toy *toy, Output o, const ToyValue *x, const ToyVa
         ck_assert_msg(x->last != NULL, "%.*s: the list is empty", STR_ARGS(node->name));
         return o.index ? x->last : x->list;
     }
-    if (toy_is(node, "BroadcastGradientArgs"))
-        return x;
+    if (toy_is(node, "BroadcastGradientArgs") || toy_is(node, "Fill"))
+        return o.index || toy_is(node, "Fill") ? y : x;
     double a = x->number, b = y ? y->number : 0;
     return toy_is(node, "AddV2") || toy_is(node, "AddN") ? (y ? toy_sum(toy, x, y) : x)
            : toy_is(node, "ZerosLike")                   ? toy_zeros(toy, x)

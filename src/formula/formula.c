@@ -213,7 +213,10 @@ Output formula_shape(Formula *f, Output x, DType dtype) {
 }
 
 Output formula_zeros(Formula *f, Output like) {
-    return node_1(f, "ZerosLike", like);
+    // In a loop's backward side a forward value would have to be kept for its shape alone.
+    if (!f->before || !shape_is_known(output_shape(like)) || dtype_kind(output_type(like)) == KIND_OBJECT)
+        return node_1(f, "ZerosLike", like);
+    return node_2(f, "Fill", formula_shape(f, like, DT_int32), formula_number(f, 0, output_type(like)));
 }
 
 // Which axes of x were made by broadcasting `like`, where that can be told: like's extents must be known.
