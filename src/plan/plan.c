@@ -37,6 +37,8 @@ static const PassRow chain[] = {
     {pass_sweep, -1},
     {pass_control, PASS_CONTROL},
     {pass_place, -1},
+    {pass_fuse, PASS_FUSE},
+    {pass_sweep, -1},
     {pass_partition, -1},
 };
 

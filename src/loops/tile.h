@@ -1,0 +1,36 @@
+// Tile program — a chain of elementwise ops as one loop: tile by tile through all steps, in memory that stays in L1.
+//
+// A chain of n ops over tensors of a megabyte moves 2n megabytes; as a program it moves what goes in and what comes out.
+#pragma once
+#include "loops/elementwise.h"
+
+enum { TILE_INPUTS = 16, TILE_STEPS = 32, TILE_ELEMENTS = 1024 };
+
+// Where an operand comes from: an input, or the result of an earlier step.
+typedef struct {
+    bool is_step;
+    int16_t index;
+} TileOperand;
+
+typedef struct {
+    ElementwiseLoop loop;
+    TileOperand a, b;      // b is ignored by unary ops
+} TileStep;
+
+// How an input is laid over the output: element i of the output reads element `i * stride` (0 or 1), or, where `period`
+// is given, element i % period (a row that repeats).
+typedef struct {
+    int8_t stride;
+    int64_t period;        // 0: none
+} TileInput;
+
+typedef struct {
+    TileStep steps[TILE_STEPS];
+    TileInput inputs[TILE_INPUTS];
+    int16_t n_steps, n_inputs;
+    int64_t count;         // elements of the output
+} TileProgram;
+
+// Computes elements [first, last) of the output, which the last step gives. `inputs` are their first elements. Returns
+// the faults. The output may be an input that is walked with stride 1.
+int64_t tile_program_run(const TileProgram *program, const void *const *inputs, void *out, int64_t first, int64_t last);

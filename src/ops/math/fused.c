@@ -1,0 +1,108 @@
+// _Fused — a chain of elementwise ops that the planner joined: one pass over memory instead of one per op.
+#include "loops/move.h"
+#include "loops/tile.h"
+#include "ops/math/elementwise.h"
+
+typedef struct {
+    TileProgram program;
+    int64_t offsets[TILE_INPUTS];  // of inputs that are spread into scratch first; -1: read where they are
+    CopyPlan spread[TILE_INPUTS];
+} Fused;
+
+// Operands are written as two integers a step: i >= 0 is input i, i < 0 the result of step -1 - i.
+static TileOperand operand_of(int64_t code) {
+    return code >= 0 ? (TileOperand){false, (int16_t)code} : (TileOperand){true, (int16_t)(-1 - code)};
+}
+
+// Trailing dimensions of the output, all else 1: a row that repeats.
+static bool is_row(const Shape *in, const Shape *out) {
+    bool inside = true;
+    for (int i = 0; i < in->rank; i++) {
+        int64_t mine = in->dims[in->rank - 1 - i], whole = out->dims[out->rank - 1 - i];
+        if (inside && mine != whole)
+            inside = false;
+        if (!inside && mine != 1)
+            return false;
+    }
+    return true;
+}
+
+static Status *prepare_input(Prepare *p, Fused *fused, int i) {
+    const Shape *in = &p->in[i]->shape, *out = &p->out[0]->shape;
+    TileInput *input = &fused->program.inputs[i];
+    int64_t count = shape_count(in), whole = fused->program.count;
+    fused->offsets[i] = -1;
+    *input = (TileInput){.stride = count == whole && count != 1};
+    if (count == whole || count == 1)
+        return OK;
+    if (is_row(in, out)) {
+        input->period = count;
+        return OK;
+    }
+    size_t size = dtype_size(p->in[i]->dtype);
+    input->stride = 1;
+    fused->offsets[i] = (int64_t)p->scratch;
+    p->scratch += round_up((size_t)whole * size, BUFFER_ALIGNMENT);
+    copy_broadcast(in, out, size, &fused->spread[i]);
+    return OK;
+}
+
+static Status *fused_prepare(Prepare *p) {
+    Fused *fused = p->own;
+    TileProgram *program = &fused->program;
+    const AttrValue *ops = node_list(p->node, "ops"), *args = node_list(p->node, "args");
+    NEED(p->n_in <= TILE_INPUTS && ops->n <= TILE_STEPS && args->n == 2 * ops->n, INTERNAL, "malformed chain");
+    program->n_inputs = (int16_t)p->n_in;
+    program->n_steps = (int16_t)ops->n;
+    program->count = shape_count(&p->out[0]->shape);
+    DType dtype = p->in[0]->dtype;
+    for (int s = 0; s < ops->n; s++) {
+        TileStep *step = &program->steps[s];
+        ElementwiseOp op = elementwise_named(ops->ss[s]);
+        NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
+             STR_ARGS(ops->ss[s]));
+        step->a = operand_of(args->is[2 * s]);
+        step->b = operand_of(args->is[2 * s + 1]);
+    }
+    for (int i = 0; i < p->n_in; i++)
+        TRY(prepare_input(p, fused, i));
+    p->cost = program->count * program->n_steps / 2;
+    return OK;
+}
+
+typedef struct {
+    Kernel *k;
+    const void *inputs[TILE_INPUTS];
+    _Atomic int64_t faults;
+} Work;
+
+static void fused_range(void *arg, int64_t first, int64_t last) {
+    Work *work = arg;
+    const Fused *fused = work->k->own;
+    int64_t faults = tile_program_run(&fused->program, work->inputs, work->k->out[0]->data, first, last);
+    if (faults)
+        atomic_fetch_add(&work->faults, faults);
+}
+
+static Status *fused_run(Kernel *k) {
+    const Fused *fused = k->own;
+    Work work = {.k = k};
+    for (int i = 0; i < k->n_in; i++) {
+        work.inputs[i] = k->in[i]->data;
+        if (fused->offsets[i] >= 0) {
+            char *spread = (char *)k->scratch + fused->offsets[i];
+            copy_run(&fused->spread[i], k->in[i]->data, spread, 0, fused->spread[i].units);
+            work.inputs[i] = spread;
+        }
+    }
+    kernel_parallel(k, fused->program.count, fused->program.n_steps, fused_range, &work);
+    NEED(work.faults == 0, INVALID_ARGUMENT, "Integer division by zero");
+    return OK;
+}
+
+const Op op__Fused = {
+    .signature = "_Fused(inputs: N * T) -> output: T; N: int >= 1; T: type; ops: list(string); args: list(int)",
+    .doc = "A chain of elementwise ops, one tile after the other.", .shape = shape_broadcast_all,
+    .prepare = fused_prepare, .own_size = sizeof(Fused), .cpu = ANY_TYPE(fused_run), .inplace = BIT(0),
+    .flags = OP_NO_GRADIENT,
+};
