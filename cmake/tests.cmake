@@ -32,7 +32,8 @@ endforeach()
 
 # The lines beside the ops: one program reads them, a folder at a time.
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/op_suite.c)
-    add_executable(op_suite tests/op_suite.c)
+    file(GLOB OP_SUITE CONFIGURE_DEPENDS tests/op_suite*.c)
+    add_executable(op_suite ${OP_SUITE})
     set_target_properties(op_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(op_suite PRIVATE millrace_open PkgConfig::CHECK)
     file(GLOB OP_FOLDERS CONFIGURE_DEPENDS LIST_DIRECTORIES true src/ops/*)
@@ -44,6 +45,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/op_suite.c)
             set_tests_properties(ops_${name} PROPERTIES TIMEOUT 600 LABELS "ops;threads")
         endif()
     endforeach()
+    add_test(NAME ops_covered COMMAND op_suite --covered src/ops WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()
 
 # Programs that the Python tests drive: tests/tool/x.c.
