@@ -3,6 +3,7 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "loops/cast.h"
 #include "tensor/float8.h"

@@ -20,7 +20,10 @@ Status *step_check(Step *step) {
 Status *run_late(Kernel *k) {
     Step *step = step_of(k);
     const PlanNode *p = &step->plan->nodes[k->index];
-    return run_any(p, &step->late[k->index], k, p->last);
+    RunFn *self = k->run;  // the call puts the kernel there; the next step shall come here again
+    Status *status = run_any(p, &step->late[k->index], k, p->last);
+    k->run = self;
+    return status;
 }
 
 Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last) {
