@@ -3,14 +3,6 @@
 
 #include "base/checked.h"
 
-// Results of steps: at most 16 bytes an element. 32 registers of 1,024 floats are 128 KiB; chains are seldom longer than
-// six steps, and a register is used again once its reader has run only if the planner says so, which it does not yet.
-typedef struct {
-    char bytes[TILE_STEPS][TILE_ELEMENTS * 8] __attribute__((aligned(64)));
-} Registers;
-
-static _Thread_local Registers registers;
-
 typedef struct {
     const char *p;
     int64_t stride;
@@ -25,10 +17,12 @@ static int64_t piece_length(const TileProgram *program, int64_t at, int64_t last
     return n;
 }
 
-static Operand operand(const TileProgram *program, const void *const *inputs, TileOperand which, size_t size,
-                       int64_t at) {
+enum { REGISTER_BYTES = TILE_ELEMENTS * 8 };  // of the types that are fused: at most a double
+
+static Operand operand(const TileProgram *program, const void *const *inputs, const char *registers, TileOperand which,
+                       size_t size, int64_t at) {
     if (which.is_step)
-        return (Operand){registers.bytes[which.index], 1};
+        return (Operand){registers + program->steps[which.index].to * REGISTER_BYTES, 1};
     const TileInput *input = &program->inputs[which.index];
     int64_t from = input->period ? at % input->period : at * input->stride;
     return (Operand){(const char *)inputs[which.index] + (size_t)from * size, input->period ? 1 : input->stride};
@@ -37,15 +31,41 @@ static Operand operand(const TileProgram *program, const void *const *inputs, Ti
 int64_t tile_program_run(const TileProgram *program, const void *const *inputs, void *out, int64_t first,
                          int64_t last) {
     int64_t faults = 0;
+    // A chain seldom needs more than three: 12 KiB of this thread's stack.
+    char registers[(program->n_registers + 1) * REGISTER_BYTES] __attribute__((aligned(64)));
     for (int64_t at = first, n; at < last; at += n) {
         n = piece_length(program, at, last);
         for (int s = 0; s < program->n_steps; s++) {
             const TileStep *step = &program->steps[s];
-            Operand a = operand(program, inputs, step->a, step->loop.in_size, at);
-            Operand b = step->loop.arity == 2 ? operand(program, inputs, step->b, step->loop.in_size, at) : a;
-            char *to = s + 1 < program->n_steps ? registers.bytes[s] : (char *)out + (size_t)at * step->loop.out_size;
+            Operand a = operand(program, inputs, registers, step->a, step->loop.in_size, at);
+            Operand b = step->loop.arity == 2 ? operand(program, inputs, registers, step->b, step->loop.in_size, at) : a;
+            char *to = s + 1 < program->n_steps ? registers + step->to * REGISTER_BYTES : (char *)out + (size_t)at * step->loop.out_size;
             faults += elementwise_run(&step->loop, a.p, b.p, to, n, a.stride, b.stride);
         }
     }
     return faults;
+}
+
+// The last step that reads the result of step s.
+static int last_reader(const TileProgram *program, int s) {
+    int last = s;
+    for (int r = s + 1; r < program->n_steps; r++)
+        if ((program->steps[r].a.is_step && program->steps[r].a.index == s) ||
+            (program->steps[r].b.is_step && program->steps[r].b.index == s))
+            last = r;
+    return last;
+}
+
+void tile_program_registers(TileProgram *program) {
+    int busy_until[TILE_STEPS] = {0};
+    program->n_registers = 0;
+    for (int s = 0; s + 1 < program->n_steps; s++) {
+        int r = 0;
+        while (r < program->n_registers && busy_until[r] >= s)
+            r++;
+        if (r == program->n_registers)
+            program->n_registers++;
+        busy_until[r] = last_reader(program, s);
+        program->steps[s].to = (int16_t)r;
+    }
 }

@@ -4,7 +4,7 @@
 #pragma once
 #include "loops/elementwise.h"
 
-enum { TILE_INPUTS = 16, TILE_STEPS = 32, TILE_ELEMENTS = 1024 };
+enum { TILE_INPUTS = 16, TILE_STEPS = 32, TILE_ELEMENTS = 512 };
 
 // Where an operand comes from: an input, or the result of an earlier step.
 typedef struct {
@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
     ElementwiseLoop loop;
     TileOperand a, b;      // b is ignored by unary ops
+    int16_t to;            // the register of its result; set by tile_program_registers
 } TileStep;
 
 // How an input is laid over the output: element i of the output reads element `i * stride` (0 or 1), or, where `period`
@@ -27,9 +28,12 @@ typedef struct {
 typedef struct {
     TileStep steps[TILE_STEPS];
     TileInput inputs[TILE_INPUTS];
-    int16_t n_steps, n_inputs;
+    int16_t n_steps, n_inputs, n_registers;
     int64_t count;         // elements of the output
 } TileProgram;
+
+// Gives every step but the last a register, used again once its readers have run.
+void tile_program_registers(TileProgram *program);
 
 // Computes elements [first, last) of the output, which the last step gives. `inputs` are their first elements. Returns
 // the faults. The output may be an input that is walked with stride 1.

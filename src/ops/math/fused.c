@@ -64,6 +64,7 @@ static Status *fused_prepare(Prepare *p) {
         step->a = operand_of(args->is[2 * s]);
         step->b = operand_of(args->is[2 * s + 1]);
     }
+    tile_program_registers(program);
     for (int i = 0; i < p->n_in; i++)
         TRY(prepare_input(p, fused, i));
     p->cost = program->count * program->n_steps / 2;
