@@ -143,3 +143,4 @@ FALLIBLE Status *place_op(Autodiff *a, Frame *frame, Frame *backward, Branch *br
 
 // lower.c: copies of called functions, composed ops and functional control flow on a path, made of what has gradients.
 FALLIBLE Status *lower_calls(Autodiff *a, bool *changed);
+Str called_gradient(const Autodiff *a, const Node *node);  // the function registered as gradient of the one it calls

@@ -304,8 +304,9 @@ END_TEST
 
 // ---------------------------------------- functions
 
-// A function named `name` of two arguments, of types float or int32, with up to two results that `body` makes.
-static void define(const char *name, DType second, int n_results, void (*body)(Output a, Output b, Output *results)) {
+// A function of one or two arguments, the first a float, with up to two results that `body` makes.
+static void define(const char *name, int n_inputs, DType second, int n_results,
+                   void (*body)(Output a, Output b, Output *results)) {
     Graph *was = graph;
     Graph *inner;
     must(graph_new(&inner));
@@ -316,7 +317,7 @@ static void define(const char *name, DType second, int n_results, void (*body)(O
     Output in[] = {hold("a", DT_float, SCALAR_SHAPE), hold("b", second, SCALAR_SHAPE)}, results[2] = {{0}};
     body(in[0], in[1], results);
     must(f->status);
-    FunctionSpec spec = {.name = str_of(name), .n_nodes = -1, .inputs = in, .n_inputs = 2, .outputs = results,
+    FunctionSpec spec = {.name = str_of(name), .n_nodes = -1, .inputs = in, .n_inputs = n_inputs, .outputs = results,
                          .n_outputs = n_results};
     Function *function;
     must(function_from_graph(inner, &spec, &function));
@@ -363,15 +364,15 @@ static void body_endless(Output a, Output b, Output *results) {
 }
 
 START_TEST(calls) {
-    define("product", DT_float, 1, body_product);
-    define("calls", DT_float, 1, body_of_calls);
+    define("product", 2, DT_float, 1, body_product);
+    define("calls", 2, DT_float, 1, body_of_calls);
     check_gradients(Mul(call("PartitionedCall", "f", "calls", x, w), x));
     ck_assert_int_eq(graph_find(graph, STR("model/PartitionedCall"))->n_inputs, 2);
 }
 END_TEST
 
 START_TEST(calls_with_effects_become_their_copies) {
-    define("product", DT_float, 1, body_product);
+    define("product", 2, DT_float, 1, body_product);
     Output y = call("StatefulPartitionedCall", "f", "product", x, w);
     Output undone = formula_1(f, "Rint", y);
     refuses(undone, x, NOT_FOUND, "Rint");
@@ -382,9 +383,31 @@ START_TEST(calls_with_effects_become_their_copies) {
 }
 END_TEST
 
+static void body_square(Output a, Output b, Output *results) {
+    (void)b;
+    results[0] = Mul(a, a);
+}
+
+static void body_steeper(Output a, Output dy, Output *results) {
+    results[0] = Mul(Mul(Scalar(100, a), dy), a);
+}
+
+// It wins, whatever the body says.
+START_TEST(functions_with_their_own_gradient) {
+    define("square", 1, DT_float, 1, body_square);
+    define("steeper", 2, DT_float, 1, body_steeper);
+    must(function_set_gradient(graph, STR("square"), STR("steeper")));
+    Output y = Neg(formula_1(f, "square", Mul(x, w))), dx;
+    must(autodiff_gradients(graph, STR(""), &y, 1, &x, 1, NULL, &dx));
+    close_to(value_of(dx, 2, 3, 0), -100 * 6 * 3, "dx");
+    must(function_set_gradient(graph, STR("steeper"), STR("square")));
+    refuses(formula_2(f, "steeper", x, w), x, INVALID_ARGUMENT, "input_args");
+}
+END_TEST
+
 START_TEST(functional_conditionals) {
-    define("product", DT_float, 1, body_product);
-    define("sum", DT_float, 1, body_sum);
+    define("product", 2, DT_float, 1, body_product);
+    define("sum", 2, DT_float, 1, body_sum);
     DType types[] = {DT_float, DT_float};
     FuncRef yes = {.name = STR("product")}, no = {.name = STR("sum")};
     AttrValue out = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = types};
@@ -398,8 +421,8 @@ START_TEST(functional_conditionals) {
 END_TEST
 
 START_TEST(functional_loops) {
-    define("step", DT_int32, 2, body_step);
-    define("goes_on", DT_int32, 1, body_goes_on);
+    define("step", 2, DT_int32, 2, body_step);
+    define("goes_on", 2, DT_int32, 1, body_goes_on);
     FuncRef step = {.name = STR("step")}, goes_on = {.name = STR("goes_on")};
     Output in[] = {Mul(x, w), Int(0)};
     Node *node = formula_node(f, "StatelessWhile", &(FormulaArg){in, 2, true}, 1,
@@ -410,7 +433,7 @@ START_TEST(functional_loops) {
 END_TEST
 
 START_TEST(endless_recursion) {
-    define("endless", DT_float, 1, body_endless);
+    define("endless", 2, DT_float, 1, body_endless);
     refuses(call("PartitionedCall", "f", "endless", x, w), x, UNIMPLEMENTED, "functions that call themselves");
 }
 END_TEST
@@ -481,6 +504,7 @@ int main(void) {
     tcase_add_test(tests, loops_twice_differentiated);
     tcase_add_test(tests, calls);
     tcase_add_test(tests, calls_with_effects_become_their_copies);
+    tcase_add_test(tests, functions_with_their_own_gradient);
     tcase_add_test(tests, functional_conditionals);
     tcase_add_test(tests, functional_loops);
     tcase_add_test(tests, endless_recursion);

@@ -6,15 +6,24 @@
 
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
+#include "graph/function.h"
 
 enum {
     MAX_ROUNDS = 64,        // calls inside calls
     MAX_COPIES = 1 << 20,   // nodes: recursion without end stops here
 };
 
+Str called_gradient(const Autodiff *a, const Node *node) {
+    const AttrValue *ref = node_flow(node) == FLOW_CALL ? node_attr_find(node, "f") : NULL;
+    if (node->type->function)
+        return function_gradient(a->graph, node->type->name);
+    return ref && ref->kind == ATTR_FUNC && !ref->is_list ? function_gradient(a->graph, ref->func->name) : (Str){0};
+}
+
 static bool is_wanted(const Autodiff *a, const Node *node) {
     const Op *op = node->type->op;
-    if (!is_between(a, node) || info_of(a, node)->stand_ins || !lower_is_needed(node))
+    if (!is_between(a, node) || info_of(a, node)->stand_ins || !lower_is_needed(node) ||
+        called_gradient(a, node).n)
         return false;
     return !op || !(op->grad || (op->flags & OP_NO_GRADIENT));
 }

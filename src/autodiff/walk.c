@@ -174,16 +174,42 @@ static void run_formula(Visit *v) {
         v->node->type->op->grad(f);
 }
 
+// A function's own gradient function takes its arguments and the gradients of its results.
+static Status *run_gradient_function(Visit *v, Str function) {
+    Formula *f = &v->f;
+    int n = 0;
+    FormulaArg *args = ARENA_ARRAY(&v->a->arena, FormulaArg, f->n_x + f->n_y);
+    Str name = str_copy(&v->a->arena, function);  // with a NUL
+    NEED(args && name.p, RESOURCE_EXHAUSTED, "out of memory");
+    for (int i = 0; i < f->n_x; i++)
+        args[n++] = (FormulaArg){&f->x[i], 1, false};
+    for (int i = 0; i < f->n_y; i++) {
+        f->dy[i] = v->dy[i].values.node ? gradient_dense(f, v->dy[i]) : formula_zeros(f, f->y[i]);
+        args[n++] = (FormulaArg){&f->dy[i], 1, false};
+    }
+    Node *call = formula_node(f, name.p, args, n, NULL);
+    NEED(!call || call->n_outputs == f->n_x, INVALID_ARGUMENT, "the gradient function '%s' has %d results for %d arguments",
+         name.p, call->n_outputs, f->n_x);
+    for (int i = 0; call && i < f->n_x; i++)
+        if (dtype_has_gradient(output_type(f->x[i])))
+            f->dx[i] = (Output){call, i};
+    return OK;
+}
+
 static Status *op_gradient(Visit *v) {
     Node *node = v->node;
     const Op *op = node->type->op;
     Formula *f = &v->f;
+    Str function = called_gradient(v->a, node);
     if (op && (op->flags & OP_NO_GRADIENT))
         return OK;
-    NEED(op && op->grad, NOT_FOUND, "No gradient defined for op: %.*s (node '%.*s')", STR_ARGS(node->type->name),
-         STR_ARGS(node->name));
+    NEED(function.n || (op && op->grad), NOT_FOUND, "No gradient defined for op: %.*s (node '%.*s')",
+         STR_ARGS(node->type->name), STR_ARGS(node->name));
     TRY(visit_arrays(v));
-    run_formula(v);
+    if (function.n)
+        TRY(run_gradient_function(v, function));
+    else
+        run_formula(v);
     for (int i = 0; i < f->n_x && !f->status; i++) {
         DType want = output_type(f->x[i]), got = output_type(f->dx[i]);
         if (!f->dx[i].node)
