@@ -166,8 +166,9 @@ static Status *body_inputs(Outliner *o, const Node *node, NodeDef *def) {
         NEED(node->inputs[i].node, FAILED_PRECONDITION, "node '%.*s' has no input %d yet", STR_ARGS(node->name), i);
         TRY(edge_name(o, node->inputs[i], &def->input.p[i]));
         NEED(def->input.p[i].n, INVALID_ARGUMENT,
-             "Input %d, '%.*s:%d', of node '%.*s' in graph is neither in the function body nor among function inputs.",
-             i, STR_ARGS(node->inputs[i].node->name), node->inputs[i].index, STR_ARGS(node->name));
+             "Input %d, '%.*s:%d', of node '%.*s' in function '%.*s' is not available. You might need to include it in "
+             "inputs or include its source node in the body", i, STR_ARGS(node->inputs[i].node->name),
+             node->inputs[i].index, STR_ARGS(node->name), STR_ARGS(o->spec->name));
     }
     for (int i = 0; i < node->n_controls; i++) {
         Str before = o->node_names[node->controls[i]->id];
