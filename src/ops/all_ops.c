@@ -22,7 +22,15 @@
     X(ConjugateTranspose) X(InvertPermutation)
 
 #define NN X(Softmax)
-#define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign)
+#define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
+    X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
+    X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
+    X(ResourceCountUpTo) X(TemporaryVariable) X(DestroyTemporaryVariable) \
+    X(ScatterUpdate) X(ScatterAdd) X(ScatterSub) X(ScatterMul) X(ScatterDiv) X(ScatterMin) X(ScatterMax) \
+    X(ResourceScatterUpdate) X(ResourceScatterAdd) X(ResourceScatterSub) X(ResourceScatterMul) X(ResourceScatterDiv) \
+    X(ResourceScatterMin) X(ResourceScatterMax) X(ScatterNdUpdate) X(ScatterNdAdd) X(ScatterNdSub) X(ScatterNdMin) \
+    X(ScatterNdMax) X(ResourceScatterNdUpdate) X(ResourceScatterNdAdd) X(ResourceScatterNdSub) \
+    X(ResourceScatterNdMin) X(ResourceScatterNdMax)
 #define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
     X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
     X(ResourceSparseApplyKerasMomentum) X(ApplyProximalGradientDescent) X(ResourceApplyProximalGradientDescent) \

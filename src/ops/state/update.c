@@ -1,0 +1,297 @@
+// Updates — variables changed in place: added to, subtracted from, and scattered into by rows or by points.
+//
+// Each op exists twice, for references and for resources; input 0 is the variable and the machine locks it. What is done
+// to the elements is a row of the elementwise loops, or a copy.
+#include "loops/elementwise.h"
+#include "ops/array/moving.h"
+
+typedef struct {
+    ElementwiseLoop loop;  // unused for a copy
+    bool copies, ignores;  // ignores: indices outside are passed over
+    int64_t row;           // elements that one index names
+    int64_t rows;          // indices
+    int depth;             // integers of one index
+    int64_t dims[MAX_RANK], steps[MAX_RANK];  // of the indexed dimensions
+    bool one;              // the update is a scalar for all
+} Update;
+
+// What the op's name says is done: ResourceScatterNdMin -> Minimum. ELEMENTWISE_OPS stands for a copy.
+static ElementwiseOp operation(const Node *node) {
+    static const struct { const char *word, *name; } words[] = {
+        {"Add", "AddV2"}, {"Sub", "Sub"}, {"Mul", "Mul"}, {"Div", "Div"}, {"Min", "Minimum"}, {"Max", "Maximum"},
+    };
+    Str name = node->type->name;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        Str word = str_of(words[i].word);
+        bool variable_op = name.n > 10 && memcmp(name.p + name.n - 10, "VariableOp", 10) == 0;
+        size_t end = name.n - (variable_op ? 10 : 0);
+        if (end >= word.n && memcmp(name.p + end - word.n, word.p, word.n) == 0)
+            return elementwise_named(str_of(words[i].name));
+    }
+    return ELEMENTWISE_OPS;
+}
+
+static Status *find_loop(const Node *node, Update *update) {
+    ElementwiseOp op = operation(node);
+    DType dtype = node_input_type(node, node->n_inputs - 1);
+    update->copies = op == ELEMENTWISE_OPS;
+    NEED(update->copies || elementwise_find(op, dtype, &update->loop), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(dtype));
+    return OK;
+}
+
+// The shape of the variable: of a resource, what its handle promises.
+static Shape variable_shape(const Shapes *s) {
+    if (node_input_type(s->node, 0) != DT_resource)
+        return s->in[0];
+    return s->handle[0] ? s->handle[0]->shape : UNKNOWN_SHAPE;
+}
+
+static void give_reference(Shapes *s, const Shape *variable) {
+    if (s->n_out)
+        s->out[0] = *variable;
+}
+
+#define NUMBER_TYPES                                                                                        \
+    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
+    "quint16, uint16, complex128, half, uint32, uint64}"
+#define IN_PLACE \
+    .own_size = sizeof(Update), .update = BIT(0)
+#define REFERENCE IN_PLACE, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT
+#define RESOURCE IN_PLACE, .flags = OP_NO_GRADIENT
+
+// ---------------------------------------- the whole variable
+
+static Status *add_shape(Shapes *s) {
+    Shape variable = variable_shape(s), merged;
+    TRY(shape_merge(&variable, &s->in[1], &merged));
+    give_reference(s, &merged);
+    return OK;
+}
+
+static Status *add_prepare(Prepare *p) {
+    Update *update = p->own;
+    Shape merged;
+    TRY(shape_merge(&p->in[0]->shape, &p->in[1]->shape, &merged));
+    p->cost = tensor_count(p->in[1]);
+    return find_loop(p->node, update);
+}
+
+static void add_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const Update *update = k->own;
+    size_t size = dtype_size(k->in[0]->dtype);
+    char *x = (char *)k->in[0]->data + (size_t)first * size;
+    const char *y = (const char *)k->in[1]->data + (size_t)first * size;
+    elementwise_run(&update->loop, x, y, x, last - first, 1, 1);
+}
+
+static Status *add_run(Kernel *k) {
+    kernel_parallel(k, tensor_count(k->in[0]), 1, add_range, k);
+    return OK;
+}
+
+#define WHOLE(Word, text)                                                                                            \
+    const Op op_Assign##Word = {                                                                                     \
+        .signature = "Assign" #Word "(ref: ref T, value: T) -> output_ref: ref T; T: " NUMBER_TYPES                   \
+                     "; use_locking: bool = false",                                                                  \
+        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), REFERENCE,                 \
+    };                                                                                                               \
+    const Op op_Assign##Word##VariableOp = {                                                                          \
+        .signature = "Assign" #Word "VariableOp(resource: resource, value: dtype); dtype: type; stateful",           \
+        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), RESOURCE,                  \
+    };
+WHOLE(Add, "Adds value to the variable.")
+WHOLE(Sub, "Subtracts value from the variable.")
+
+// ---------------------------------------- rows and points of it
+
+// The dimensions of a but the last `skip_last`, then those of b from `first`; unknown where a rank is.
+static Status *joined(const Shape *a, int skip_last, const Shape *b, int first, Shape *out) {
+    *out = UNKNOWN_SHAPE;
+    if (a->rank < 0 || b->rank < 0)
+        return OK;
+    int64_t dims[2 * MAX_RANK];
+    int n = 0;
+    for (int i = 0; i < a->rank - skip_last; i++)
+        dims[n++] = a->dims[i];
+    for (int i = first; i < b->rank; i++)
+        dims[n++] = b->dims[i];
+    return shape_make(dims, n, out);
+}
+
+// The updates of a Scatter are one row of the variable for each index, or a single scalar.
+static Status *scatter_check(const Shape *variable, const Shape *indices, const Shape *updates) {
+    NEED(variable->rank != 0, INVALID_ARGUMENT, "var must be at least 1 dimensional");
+    if (updates->rank == 0)
+        return OK;
+    Shape expected;
+    TRY(joined(indices, 0, variable, 1, &expected));
+    NEED(shape_compatible(&expected, updates), INVALID_ARGUMENT,
+         "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape %s, "
+         "indices.shape %s, params.shape %s", shape_text(updates), shape_text(indices), shape_text(variable));
+    return OK;
+}
+
+// Those of a ScatterNd: indices.shape[:-1] + variable.shape[depth:].
+static Status *scatter_nd_check(const Shape *variable, const Shape *indices, const Shape *updates) {
+    NEED(indices->rank != 0, INVALID_ARGUMENT, "indices must be at least a vector, got shape []");
+    if (indices->rank < 0 || variable->rank < 0 || indices->dims[indices->rank - 1] < 0)
+        return OK;
+    int64_t depth = indices->dims[indices->rank - 1];
+    NEED(depth <= variable->rank, INVALID_ARGUMENT, "the indices have %lld dimensions, but the variable has rank %d",
+         (long long)depth, variable->rank);
+    Shape expected;
+    TRY(joined(indices, 1, variable, (int)depth, &expected));
+    NEED(shape_compatible(&expected, updates), INVALID_ARGUMENT,
+         "Must have updates.shape = indices.shape[:-1] + params.shape[indices.shape[-1]:], got updates.shape %s, "
+         "indices.shape %s, params.shape %s", shape_text(updates), shape_text(indices), shape_text(variable));
+    return OK;
+}
+
+static Status *scatter_shape(Shapes *s) {
+    Shape variable = variable_shape(s);
+    TRY(scatter_check(&variable, &s->in[1], &s->in[2]));
+    give_reference(s, &variable);
+    return OK;
+}
+
+static Status *scatter_nd_shape(Shapes *s) {
+    Shape variable = variable_shape(s);
+    TRY(scatter_nd_check(&variable, &s->in[1], &s->in[2]));
+    give_reference(s, &variable);
+    return OK;
+}
+
+static void geometry(Prepare *p, int depth, int64_t rows) {
+    Update *update = p->own;
+    const Shape *variable = &p->in[0]->shape;
+    update->depth = depth;
+    update->rows = rows;
+    update->row = shape_span(variable, depth, variable->rank);
+    for (int i = 0; i < depth; i++) {
+        update->dims[i] = variable->dims[i];
+        update->steps[i] = shape_span(variable, i + 1, variable->rank);
+    }
+    p->cost = tensor_count(p->in[2]);
+}
+
+static Status *scatter_prepare(Prepare *p) {
+    Update *update = p->own;
+    TRY(scatter_check(&p->in[0]->shape, &p->in[1]->shape, &p->in[2]->shape));
+    geometry(p, 1, tensor_count(p->in[1]));
+    update->one = p->in[2]->shape.rank == 0;
+    return find_loop(p->node, update);
+}
+
+static Status *scatter_nd_prepare(Prepare *p) {
+    Update *update = p->own;
+    const Shape *indices = &p->in[1]->shape;
+    TRY(scatter_nd_check(&p->in[0]->shape, indices, &p->in[2]->shape));
+    geometry(p, (int)indices->dims[indices->rank - 1], shape_span(indices, 0, indices->rank - 1));
+    Str policy = node_str(p->node, "bad_indices_policy");
+    update->ignores = str_is(policy, "IGNORE");
+    NEED(update->ignores || !policy.n || str_is(policy, "DEFAULT") || str_is(policy, "ERROR"), INVALID_ARGUMENT,
+         "bad_indices_policy '%.*s' is not known", STR_ARGS(policy));
+    return find_loop(p->node, update);
+}
+
+// Where index i points, in elements; -1 for an index outside.
+static int64_t place_of(const Update *update, const Tensor *indices, int64_t i) {
+    int64_t place = 0;
+    for (int d = 0; d < update->depth; d++) {
+        int64_t at = tensor_int(indices, i * update->depth + d);
+        if (at < 0 || at >= update->dims[d])
+            return -1;
+        place += at * update->steps[d];
+    }
+    return place;
+}
+
+static Status *index_error(const Update *update, const Tensor *indices, int64_t i) {
+    if (update->depth == 1)
+        KERNEL_INDEX_ERROR("indices", i, tensor_int(indices, i), update->dims[0]);
+    AUTO(text) Text point = {0};
+    for (int d = 0; d < update->depth; d++)
+        text_format(&point, "%s%lld", d ? ", " : "", (long long)tensor_int(indices, i * update->depth + d));
+    Str str = text_str(&point);
+    FAIL(INVALID_ARGUMENT, "indices[%lld] = [%.*s] does not index into the variable", (long long)i, STR_ARGS(str));
+}
+
+static Status *copy_row(const Kernel *k, const Update *update, int64_t to, int64_t from) {
+    const Tensor *variable = k->in[0], *updates = k->in[2];
+    size_t size = dtype_size(variable->dtype);
+    bool bytes = dtype_is_plain(variable->dtype) && !update->one;
+    if (bytes && update->row)
+        memcpy((char *)variable->data + (size_t)to * size, (const char *)updates->data + (size_t)from * size,
+               (size_t)update->row * size);
+    for (int64_t j = 0; j < update->row && !bytes; j++)
+        TRY(element_copy(updates, update->one ? 0 : from + j, variable, to + j));
+    return OK;
+}
+
+// All indices are checked before anything is written.
+static Status *scatter_run(Kernel *k) {
+    const Update *update = k->own;
+    const Tensor *variable = k->in[0], *indices = k->in[1], *updates = k->in[2];
+    for (int64_t i = 0; i < update->rows && !update->ignores; i++)
+        if (place_of(update, indices, i) < 0)
+            return index_error(update, indices, i);
+    size_t size = dtype_size(variable->dtype);
+    int64_t faults = 0;
+    for (int64_t i = 0; i < update->rows; i++) {
+        int64_t to = place_of(update, indices, i), from = update->one ? 0 : i * update->row;
+        if (to < 0)
+            continue;
+        if (update->copies) {
+            TRY(copy_row(k, update, to, from));
+            continue;
+        }
+        char *x = (char *)variable->data + (size_t)to * size;
+        const char *y = (const char *)updates->data + (size_t)from * size;
+        faults += elementwise_run(&update->loop, x, y, x, update->row, 1, !update->one);
+    }
+    NEED(!faults, INVALID_ARGUMENT, "Integer division by zero");
+    return OK;
+}
+
+#define SCATTER(Word, text, types, resource_types, locking)                                                         \
+    const Op op_Scatter##Word = {                                                                                   \
+        .signature = "Scatter" #Word "(ref: ref T, indices: Tindices, updates: T) -> output_ref: ref T; T: " types   \
+                     "; Tindices: {int32, int64}; use_locking: bool = " locking,                                    \
+        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), REFERENCE,    \
+    };                                                                                                              \
+    const Op op_ResourceScatter##Word = {                                                                           \
+        .signature = "ResourceScatter" #Word "(resource: resource, indices: Tindices, updates: dtype); dtype: "      \
+                     resource_types "; Tindices: {int32, int64}; stateful",                                         \
+        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE,     \
+    };
+#define ORDERED "{half, bfloat16, float, double, int32, int64}"
+SCATTER(Update, "Writes rows of the variable.", "type", "type", "true")
+SCATTER(Add, "Adds to rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
+SCATTER(Sub, "Subtracts from rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
+SCATTER(Mul, "Multiplies rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
+SCATTER(Div, "Divides rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
+SCATTER(Min, "The smaller of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false")
+SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false")
+
+#define SCATTER_ND(Word, text, types, locking)                                                                       \
+    const Op op_ScatterNd##Word = {                                                                                  \
+        .signature = "ScatterNd" #Word "(ref: ref T, indices: Tindices, updates: T) -> output_ref: ref T; T: " types  \
+                     "; Tindices: {int32, int64}; use_locking: bool = " locking                                      \
+                     "; bad_indices_policy: string = \"\"",                                                          \
+        .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \
+        REFERENCE,                                                                                                   \
+    };                                                                                                               \
+    const Op op_ResourceScatterNd##Word = {                                                                          \
+        .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: " types            \
+                     "; Tindices: {int32, int64}; use_locking: bool = true; bad_indices_policy: string = \"\"; "      \
+                     "stateful",                                                                                     \
+        .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \
+        RESOURCE,                                                                                                    \
+    };
+SCATTER_ND(Update, "Writes slices of the variable.", "type", "true")
+SCATTER_ND(Add, "Adds to slices of the variable.", NUMBER_TYPES, "false")
+SCATTER_ND(Sub, "Subtracts from slices of the variable.", NUMBER_TYPES, "false")
+SCATTER_ND(Min, "The smaller of slices of the variable and the updates, kept in it.", NUMBER_TYPES, "false")
+SCATTER_ND(Max, "The greater of slices of the variable and the updates, kept in it.", NUMBER_TYPES, "false")
