@@ -30,7 +30,11 @@
     X(ResourceScatterUpdate) X(ResourceScatterAdd) X(ResourceScatterSub) X(ResourceScatterMul) X(ResourceScatterDiv) \
     X(ResourceScatterMin) X(ResourceScatterMax) X(ScatterNdUpdate) X(ScatterNdAdd) X(ScatterNdSub) X(ScatterNdMin) \
     X(ScatterNdMax) X(ResourceScatterNdUpdate) X(ResourceScatterNdAdd) X(ResourceScatterNdSub) \
-    X(ResourceScatterNdMin) X(ResourceScatterNdMax)
+    X(ResourceScatterNdMin) X(ResourceScatterNdMax) \
+    X(FIFOQueue) X(FIFOQueueV2) X(QueueEnqueue) X(QueueEnqueueV2) X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
+    X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
+    X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
+    X(QueueIsClosedV2)
 #define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
     X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
     X(ResourceSparseApplyKerasMomentum) X(ApplyProximalGradientDescent) X(ResourceApplyProximalGradientDescent) \
