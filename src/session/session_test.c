@@ -102,6 +102,23 @@ START_TEST(assigns_and_reads) {
 }
 END_TEST
 
+// A reference is read when its reader runs: after an update that the reader waits for.
+START_TEST(reads_a_reference_after_its_update) {
+    Formula *f = &formula;
+    Output x = placeholder(DT_float);
+    Shape shape = SCALAR_SHAPE;
+    AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
+    Output v = formula_op(f, "VariableV2", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", shape_value}));
+    Output set = formula_2(f, "Assign", v, x), add = formula_2(f, "AssignAdd", v, x);
+    Output read = Mul(v, Scalar(10, x));
+    GOOD(f->status);
+    GOOD(node_add_control(read.node, add.node));
+    ck_assert_float_eq(run1(x, 4, set), 4);
+    ck_assert_float_eq(run1(x, 1, read), 50);
+    ck_assert_float_eq(run1(x, 1, read), 60);
+}
+END_TEST
+
 START_TEST(crosses_to_the_fake_device) {
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -121,6 +138,7 @@ int main(void) {
     tcase_add_test(tests, adds_one);
     tcase_add_test(tests, switches_and_merges);
     tcase_add_test(tests, assigns_and_reads);
+    tcase_add_test(tests, reads_a_reference_after_its_update);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
