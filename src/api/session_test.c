@@ -360,6 +360,57 @@ START_TEST(gradients) {
 }
 END_TEST
 
+// ---------------------------------------- loops
+
+// while (i < 10) { i = i + 1; x = x * 2 }
+START_TEST(while_loop) {
+    TF_Output inputs[] = {placeholder(graph, "i"), placeholder(graph, "x")}, outputs[2];
+    TF_WhileParams params = TF_NewWhile(graph, inputs, 2, s);
+    ok();
+    ck_assert_int_eq(params.ninputs, 2);
+    ck_assert_str_eq(TF_OperationName(params.cond_inputs[1].oper), "cond_input1");
+    ck_assert_str_eq(TF_OperationName(params.body_inputs[0].oper), "body_input0");
+    TF_Output ten = constant(params.cond_graph, "ten", 10);
+    params.cond_output = binary(params.cond_graph, "Less", "less", params.cond_inputs[0], ten);
+    TF_Output one = constant(params.body_graph, "one", 1), two = constant(params.body_graph, "two", 2);
+    params.body_outputs[0] = binary(params.body_graph, "AddV2", "inc", params.body_inputs[0], one);
+    params.body_outputs[1] = binary(params.body_graph, "Mul", "double", params.body_inputs[1], two);
+    params.name = "loop";
+    TF_FinishWhile(&params, s, outputs);
+    ok();
+    ck_assert_str_eq(TF_OperationOpType(outputs[0].oper), "Exit");
+    TF_Tensor *in[] = {number(7), number(1)}, *out[2];
+    TF_SessionRun(session, NULL, inputs, in, 2, outputs, out, 2, NULL, 0, NULL, s);
+    ok();
+    ck_assert_float_eq(*(float *)TF_TensorData(out[0]), 10);
+    ck_assert_float_eq(*(float *)TF_TensorData(out[1]), 8);
+    for (int i = 0; i < 2; i++) {
+        TF_DeleteTensor(in[i]);
+        TF_DeleteTensor(out[i]);
+    }
+}
+END_TEST
+
+START_TEST(while_refusals) {
+    TF_Output input = placeholder(graph, "i"), output;
+    TF_NewWhile(graph, &input, 0, s);
+    failed(TF_INVALID_ARGUMENT, "at least one input");
+    TF_WhileParams params = TF_NewWhile(graph, &input, 1, s);
+    ok();
+    TF_FinishWhile(&params, s, &output);
+    failed(TF_INVALID_ARGUMENT, "`cond_output` field isn't set");
+    TF_WhileParams wrong = TF_NewWhile(graph, &input, 1, s);
+    wrong.cond_output = wrong.cond_inputs[0];  // no bool
+    wrong.body_outputs[0] = wrong.body_inputs[0];
+    wrong.name = "w";
+    TF_FinishWhile(&wrong, s, &output);
+    failed(TF_INVALID_ARGUMENT, "boolean");
+    ck_assert_ptr_null(TF_GraphOperationByName(graph, "w/Enter"));  // nothing stays
+    TF_WhileParams unused = TF_NewWhile(graph, &input, 1, s);
+    TF_AbortWhile(&unused);
+}
+END_TEST
+
 // ---------------------------------------- single operations
 
 static TFE_TensorHandle *eager_number(float value) {
@@ -455,6 +506,8 @@ static Suite *suite(void) {
     tcase_add_test(c, functions);
     tcase_add_test(c, function_refusals);
     tcase_add_test(c, gradients);
+    tcase_add_test(c, while_loop);
+    tcase_add_test(c, while_refusals);
     tcase_add_test(c, eager);
     suite_add_tcase(suite, c);
     return suite;
