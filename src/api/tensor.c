@@ -211,4 +211,3 @@ Status *api_shape(const int64_t *dims, int num_dims, Shape *out) {
     NEED(num_dims >= -1 && (num_dims <= 0 || dims), INVALID_ARGUMENT, "%d is no number of dimensions", num_dims);
     return shape_make(dims, num_dims, out);
 }
-

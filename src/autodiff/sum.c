@@ -1,4 +1,4 @@
-// Sums — the gradients that come to one output from its uses, added up; sparse ones stay sparse as long as they can.
+// Sums, partial — the gradients that come to one output from its uses, added up; sparse ones stay sparse as long as they can.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 

@@ -1,4 +1,4 @@
-// Walk — goes through a region backwards: each node once the gradients of all its uses are there.
+// Walk, region — goes through a region backwards: each node once the gradients of all its uses are there.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 

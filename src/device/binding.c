@@ -1,4 +1,4 @@
-// Binding — see binding.h: the choice of a kernel, and its call.
+// Binding, alias — see binding.h: the choice of a kernel, and its call.
 #include "device/binding.h"
 
 #include "base/checked.h"
