@@ -21,7 +21,12 @@
     X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
     X(ConjugateTranspose) X(InvertPermutation)
 
-#define NN X(Softmax)
+#define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
+    X(Conv2D) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \
+    X(DepthwiseConv2dNativeBackpropInput) X(DepthwiseConv2dNativeBackpropFilter) \
+    X(MaxPool) X(MaxPoolV2) X(MaxPoolGrad) X(MaxPoolGradV2) X(AvgPool) X(AvgPoolGrad) \
+    X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2)
+
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
     X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
@@ -35,6 +40,7 @@
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2)
+
 #define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
     X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
     X(ResourceSparseApplyKerasMomentum) X(ApplyProximalGradientDescent) X(ResourceApplyProximalGradientDescent) \

@@ -1,44 +1,54 @@
-// Softmax — exponentials of each row, scaled to sum to one.
-#define SELF "ops/nn/softmax.c"
+// Softmax and LogSoftmax — exponentials of each row, scaled to sum to one; and their logarithms.
+#include "loops/norm.h"
+#include "ops/nn/staging.h"
 #include "ops/op.h"
 
-#ifdef T  // ---------------------------------------- kernel, once per dtype
-static void FN(softmax_rows)(void *arg, int64_t first, int64_t last) {
-    Kernel *k = arg;
-    const Rows *rows = k->own;
-    for (int64_t r = first; r < last; r++) {
-        const T *x = (const T *)k->in[0]->data + r * rows->length;
-        T *y = (T *)k->out[0]->data + r * rows->length;
-        ACC most = LOAD(x[0]), sum = 0;
-        for (int64_t i = 1; i < rows->length; i++)
-            most = LOAD(x[i]) > most ? LOAD(x[i]) : most;
-        for (int64_t i = 0; i < rows->length; i++)
-            sum += (ACC)exp((double)(LOAD(x[i]) - most));
-        for (int64_t i = 0; i < rows->length; i++)
-            y[i] = STORE((ACC)exp((double)(LOAD(x[i]) - most)) / sum);
-    }
-}
-static Status *FN(softmax)(Kernel *k) {
-    const Rows *rows = k->own;
-    if (rows->length)
-        kernel_parallel(k, rows->count, rows->length * 8, FN(softmax_rows), k);
-    return OK;
-}
-#else     // ---------------------------------------- schema and gradient
 typedef struct {
-    int64_t count, length;
+    int64_t rows, length;
+    DType compute;
+    Stage in, out;
 } Rows;
 
-#define EACH_FLOAT
-#include "ops/each_dtype.h"
-
-static Status *prepare_rows(Prepare *p) {
+static Status *rows_prepare(Prepare *p) {
+    Rows *own = p->own;
     const Shape *shape = &p->in[0]->shape;
-    Rows *rows = p->own;
-    rows->length = shape->dims[shape->rank - 1];
-    rows->count = shape_span(shape, 0, shape->rank - 1);
-    p->cost = rows->count * rows->length * 8;
+    DType dtype = p->in[0]->dtype;
+    own->length = shape->dims[shape->rank - 1];
+    own->rows = own->length ? shape_span(shape, 0, shape->rank - 1) : 0;
+    own->compute = staging_float(dtype);
+    TRY(stage_input(p, dtype, own->compute, shape, false, &own->in));
+    TRY(stage_output(p, dtype, own->compute, shape, false, &own->out));
+    p->cost = own->rows * own->length * 2;
     return OK;
+}
+
+typedef struct {
+    const Rows *own;
+    const char *x;
+    char *y;
+    bool logarithm;
+} Work;
+
+static void rows_range(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    size_t at = (size_t)(first * work->own->length) * dtype_size(work->own->compute);
+    softmax_rows(work->own->compute, work->x + at, work->y + at, last - first, work->own->length, work->logarithm);
+}
+
+static Status *rows_run(Kernel *k, bool logarithm) {
+    const Rows *own = k->own;
+    Work work = {own, stage_load(&own->in, k, k->in[0]->data), stage_target(&own->out, k, k->out[0]->data), logarithm};
+    if (own->rows)
+        kernel_parallel(k, own->rows, own->length * 2, rows_range, &work);
+    stage_store(&own->out, k, k->out[0]->data);
+    return OK;
+}
+
+static Status *softmax_run(Kernel *k) {
+    return rows_run(k, false);
+}
+static Status *log_softmax_run(Kernel *k) {
+    return rows_run(k, true);
 }
 
 static void softmax_grad(Formula *f) {  // dx = (dy - sum(dy * y)) * y
@@ -46,9 +56,20 @@ static void softmax_grad(Formula *f) {  // dx = (dy - sum(dy * y)) * y
     f->dx[0] = Mul(Sub(dy, SumLast(Mul(dy, y))), y);
 }
 
+static void log_softmax_grad(Formula *f) {  // dx = dy - sum(dy) * exp(y)
+    Output y = f->y[0], dy = f->dy[0];
+    f->dx[0] = Sub(dy, Mul(SumLast(dy), Exp(y)));
+}
+
+#define ROWS_FIELDS                                                                                      \
+    .needs = "rank(logits) >= 1", .shape = shape_unchanged, .prepare = rows_prepare, .own_size = sizeof(Rows), \
+    .inplace = BIT(0)
 const Op op_Softmax = {
     .signature = "Softmax(logits: T) -> softmax: T; T: {half, bfloat16, float, double}",
-    .doc = "Exponentials of each row, scaled to sum to one.", .needs = "rank(logits) >= 1", .shape = shape_unchanged,
-    .grad = softmax_grad, .prepare = prepare_rows, .own_size = sizeof(Rows), .cpu = KERNELS(FLOATS, softmax),
+    .doc = "Exponentials of each row, scaled to sum to one.", .grad = softmax_grad, .cpu = ANY_TYPE(softmax_run),
+    ROWS_FIELDS,
 };
-#endif
+const Op op_LogSoftmax = {
+    .signature = "LogSoftmax(logits: T) -> logsoftmax: T; T: {half, bfloat16, float, double}",
+    .doc = "Logarithm of Softmax.", .grad = log_softmax_grad, .cpu = ANY_TYPE(log_softmax_run), ROWS_FIELDS,
+};

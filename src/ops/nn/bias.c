@@ -1,0 +1,123 @@
+// Bias — a value per channel, added to every pixel; and the gradient, the sum over all pixels.
+#include "loops/broadcast.h"
+#include "loops/reduce.h"
+#include "ops/op.h"
+
+static bool in_planes(const Node *node) {
+    const AttrValue *format = node_attr_find(node, "data_format");
+    return format && str_is(format->s, "NCHW");
+}
+
+static int channel_axis(const Node *node, const Shape *value) {
+    return in_planes(node) ? 1 : value->rank - 1;
+}
+
+// ---------------------------------------- adding
+
+typedef struct {
+    ElementwiseLoop loop;
+    BroadcastPlan broadcast;
+} Bias;
+
+static Status *bias_shape(Shapes *s) {
+    const Shape *value = &s->in[0], *bias = &s->in[1];
+    s->out[0] = *value;
+    if (value->rank < 0)
+        return OK;
+    int axis = channel_axis(s->node, value);
+    int64_t channels = value->dims[axis];
+    NEED(bias->rank != 1 || bias->dims[0] < 0 || channels < 0 || bias->dims[0] == channels, INVALID_ARGUMENT,
+         "Must provide as many biases as the channel dimension of the input: %s vs. %s", shape_text(bias),
+         shape_text(value));
+    if (bias->rank == 1 && channels < 0)
+        s->out[0].dims[axis] = bias->dims[0];
+    return OK;
+}
+
+static Status *bias_prepare(Prepare *p) {
+    Bias *own = p->own;
+    const Shape *value = &p->in[0]->shape;
+    int axis = channel_axis(p->node, value);
+    Shape bias = {.rank = value->rank - axis};
+    for (int i = 0; i < bias.rank; i++)
+        bias.dims[i] = i ? 1 : value->dims[axis];
+    NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->loop), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(p->in[0]->dtype));
+    broadcast_prepare(value, &bias, value, &own->broadcast);
+    p->cost = shape_count(value) / 2;
+    return OK;
+}
+
+static void bias_units(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const Bias *own = k->own;
+    (void)broadcast_run(&own->broadcast, &own->loop, k->in[0]->data, k->in[1]->data, k->out[0]->data, first, last);
+}
+
+static Status *bias_run(Kernel *k) {
+    const Bias *own = k->own;
+    kernel_parallel(k, own->broadcast.units, 2000, bias_units, k);
+    return OK;
+}
+
+static void bias_grad(Formula *f) {
+    f->dx[0] = f->dy[0];
+    f->dx[1] = Like("BiasAddGrad", f->dy[0]);
+}
+
+#define NUMBER_TYPES                                                                                            \
+    "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "  \
+    "quint16, uint16, complex128, half, uint32, uint64}"
+#define FORMATS "; data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
+#define BIAS_OP(Name, more)                                                                                        \
+    const Op op_##Name = {                                                                                         \
+        .signature = #Name "(value: T, bias: T) -> output: T; " NUMBER_TYPES more,                                 \
+        .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,        \
+        .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),                   \
+        .cpu = ANY_TYPE(bias_run),                                                                                 \
+    };
+BIAS_OP(BiasAdd, FORMATS)
+BIAS_OP(BiasAddV1, "")
+
+// ---------------------------------------- the gradient
+
+static Status *sum_shape(Shapes *s) {
+    const Shape *dy = &s->in[0];
+    s->out[0] = SHAPE(dy->rank < 0 ? UNKNOWN_DIM : dy->dims[channel_axis(s->node, dy)]);
+    return OK;
+}
+
+static Status *sum_prepare(Prepare *p) {
+    ReducePlan *plan = p->own;
+    const Shape *dy = &p->in[0]->shape;
+    uint32_t axes = (BIT(dy->rank) - 1) & ~BIT(channel_axis(p->node, dy));
+    NEED(reduce_prepare(REDUCE_SUM, p->in[0]->dtype, dy, axes, plan), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(p->in[0]->dtype));
+    p->scratch = reduce_scratch(plan);
+    p->cost = shape_count(dy) / 2;
+    return OK;
+}
+
+static void sum_units(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    reduce_run(k->own, k->in[0]->data, k->out[0]->data, k->scratch, first, last);
+}
+
+static Status *sum_run(Kernel *k) {
+    const ReducePlan *plan = k->own;
+    int64_t elements = tensor_count(k->in[0]);
+    kernel_parallel(k, plan->units, plan->units ? elements / plan->units + 1 : 1, sum_units, k);
+    reduce_finish(plan, k->out[0]->data, k->scratch);
+    return OK;
+}
+
+static void sum_grad(Formula *f) {  // each pixel of dy gets the gradient of its channel
+    f->dx[0] = Like("BiasAdd", ZerosLike(f->x[0]), f->dy[0]);
+}
+
+const Op op_BiasAddGrad = {
+    .signature = "BiasAddGrad(out_backprop: T) -> output: T; " NUMBER_TYPES FORMATS,
+    .doc = "Gradient of BiasAdd by the bias: the sum over all but the channels.", .needs = "rank(out_backprop) >= 2",
+    .shape = sum_shape, .grad = sum_grad, .prepare = sum_prepare, .own_size = sizeof(ReducePlan),
+    .cpu = ANY_TYPE(sum_run),
+};

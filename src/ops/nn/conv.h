@@ -1,0 +1,26 @@
+// Conv — what the convolutions and their gradients share: geometry, staging, the call of the loops.
+#pragma once
+#include "ops/nn/geometry.h"
+#include "ops/nn/lanes.h"
+#include "ops/nn/staging.h"
+
+// Op.row of a convolution.
+typedef struct {
+    ConvPass pass;
+    bool depthwise;
+    int a, b, sizes;    // inputs: what the pass multiplies; the host input with the output's shape, or -1
+} ConvRow;
+
+typedef struct {
+    WindowShape window;
+    ConvPlan plan;
+    ConvPass pass;
+    Stage a, b, out;
+    LanePlan lanes;
+    int in_a, in_b;
+    int64_t unit_cost;  // ns
+} Conv;
+
+Status *conv_output_shape(Shapes *s);
+Status *conv_prepare_op(Prepare *p);
+Status *conv_run(Kernel *k);

@@ -1,0 +1,324 @@
+// Pooling — windows reduced to their greatest or mean element, and the gradients.
+#include "ops/nn/geometry.h"
+#include "ops/nn/lanes.h"
+#include "ops/nn/staging.h"
+
+// Op.row of a pool.
+typedef struct {
+    bool sizes_are_inputs;   // V2: ksize and strides are the last two inputs
+} PoolRow;
+
+typedef struct {
+    WindowShape window;
+    bool planes;
+    DType compute;
+    Stage x, y, dy, out;
+    LanePlan lanes;
+    int64_t image_cost;      // ns
+} Pool;
+
+// ---------------------------------------- geometry
+
+// ksize and strides of a V2 op, whose values may not be known yet.
+static Status *read_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out) {
+    const PoolRow *row = node_op(node)->row;
+    *known = true;
+    if (!row || !row->sizes_are_inputs)
+        return sliding_of_pool(node, NULL, NULL, out);
+    *known = ksize && strides && ksize->data && strides->data;
+    if (!*known)
+        return OK;
+    int64_t k[4], s[4];
+    NEED(tensor_count(ksize) == 4 && tensor_count(strides) == 4, INVALID_ARGUMENT,
+         "ksize and strides must have 4 elements, got %s and %s", shape_text(&ksize->shape), shape_text(&strides->shape));
+    for (int i = 0; i < 4; i++) {
+        k[i] = tensor_int(ksize, i);
+        s[i] = tensor_int(strides, i);
+    }
+    return sliding_of_pool(node, k, s, out);
+}
+
+static Status *pool_output_shape(Shapes *s) {
+    Sliding sliding;
+    bool known;
+    TRY(read_sliding(s->node, s->value[s->n_in - 2 < 0 ? 0 : s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
+    if (!known)
+        s->out[0] = (Shape){4, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}};
+    else
+        TRY(pool_shape(&sliding, &s->in[0], &s->out[0]));
+    for (int i = 1; i < s->n_out; i++)
+        s->out[i] = s->out[0];
+    return OK;
+}
+
+static DType pool_compute(DType dtype) {
+    switch (dtype) {
+    case DT_half: case DT_bfloat16: return DT_float;
+    case DT_int8: case DT_int16: case DT_uint8: case DT_uint16: return DT_int32;
+    case DT_uint32: return DT_int64;
+    default: return dtype;
+    }
+}
+
+// Reads the geometry for images of shape `x`. A pool along the channels is one along the width of rows of channels.
+static Status *prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding) {
+    bool known;
+    TRY(read_sliding(p->node, p->in[p->n_in - 2 < 0 ? 0 : p->n_in - 2], p->in[p->n_in - 1], &known, sliding));
+    NEED(known, INTERNAL, "ksize and strides must be known");
+    TRY(pool_window(sliding, x, &pool->window));
+    pool->planes = sliding->planes;
+    pool->compute = pool_compute(dtype);
+    NEED(max_pool_takes(pool->compute), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
+    WindowShape *w = &pool->window;
+    double work = (double)w->out_h * (double)w->out_w * (double)w->filter_h * (double)w->filter_w * (double)w->in_c;
+    pool->image_cost = work < 1e15 ? max_i64(1, (int64_t)work / 4) : (int64_t)1e15;
+    p->cost = max_i64(1, w->batch) < INT64_MAX / pool->image_cost ? w->batch * pool->image_cost : INT64_MAX;
+    return OK;
+}
+
+static void along_channels(const Sliding *sliding, Pool *pool) {
+    WindowShape w = pool->window;
+    w.batch *= w.in_h;
+    w.in_h = w.out_h = w.in_w;
+    w.in_w = w.in_c;
+    w.out_w = w.in_c / sliding->depth_window;
+    w.in_c = w.out_c = 1;
+    w.filter_w = w.stride_w = sliding->depth_window;
+    w.pad_top = w.pad_left = 0;
+    pool->window = w;
+}
+
+// ---------------------------------------- forward
+
+static Status *forward_prepare(Prepare *p) {
+    Pool *pool = p->own;
+    Sliding sliding;
+    DType dtype = p->in[0]->dtype;
+    TRY(prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
+    bool turn = sliding.planes && sliding.depth_window > 1;
+    if (sliding.depth_window > 1) {
+        along_channels(&sliding, pool);
+        pool->planes = false;
+    }
+    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, turn, &pool->x));
+    return stage_output(p, dtype, pool->compute, &p->out[0]->shape, turn, &pool->out);
+}
+
+static Status *max_prepare(Prepare *p) {
+    Pool *pool = p->own;
+    TRY(forward_prepare(p));
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool->window.batch, &pool->lanes);
+    return OK;
+}
+
+static Status *avg_prepare(Prepare *p) {
+    Sliding sliding;
+    TRY(sliding_of_pool(p->node, NULL, NULL, &sliding));
+    NEED(sliding.depth_window == 1, UNIMPLEMENTED, "AvgPool along the channels is not supported");
+    return forward_prepare(p);
+}
+
+typedef struct {
+    Kernel *k;
+    const Pool *pool;
+    const void *x, *dy;
+    void *out;
+    int64_t *argmax;
+    bool include_batch;
+    Lanes lanes;
+} Work;
+
+static void max_images(void *arg, int64_t first, int64_t last) {
+    Work *work = arg;
+    const Pool *pool = work->pool;
+    int lane = lanes_take(&work->lanes);
+    max_pool(pool->compute, &pool->window, pool->planes, work->x, work->out, lanes_memory(&work->lanes, lane), first,
+             last);
+    lanes_give(&work->lanes, lane);
+}
+
+static void avg_images(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    const Pool *pool = work->pool;
+    avg_pool(pool->compute, &pool->window, pool->planes, work->x, work->out, first, last);
+}
+
+static Status *forward_run(Kernel *k, void (*images)(void *, int64_t, int64_t)) {
+    const Pool *pool = k->own;
+    Work work = {.k = k, .pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
+                 .out = stage_target(&pool->out, k, k->out[0]->data)};
+    lanes_open(k, &pool->lanes, &work.lanes);
+    if (pool->out.count)
+        kernel_parallel(k, pool->window.batch, pool->image_cost, images, &work);
+    stage_store(&pool->out, k, k->out[0]->data);
+    return OK;
+}
+
+static Status *max_run(Kernel *k) {
+    return forward_run(k, max_images);
+}
+static Status *avg_run(Kernel *k) {
+    return forward_run(k, avg_images);
+}
+
+// ---------------------------------------- gradients
+
+static void max_grad_images(void *arg, int64_t first, int64_t last) {
+    Work *work = arg;
+    const Pool *pool = work->pool;
+    int lane = lanes_take(&work->lanes);
+    max_pool_grad(pool->compute, &pool->window, pool->planes, work->x, work->dy, work->out,
+                  lanes_memory(&work->lanes, lane), first, last);
+    lanes_give(&work->lanes, lane);
+}
+
+// The inputs are images, their pool, and the gradient of that.
+static Status *max_grad_shape(Shapes *s) {
+    Sliding sliding;
+    bool known;
+    Shape y;
+    TRY(read_sliding(s->node, s->value[s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
+    s->out[0] = s->in[0];
+    if (!known)
+        return OK;
+    TRY(pool_shape(&sliding, &s->in[0], &y));
+    NEED(shape_compatible(&y, &s->in[1]), INVALID_ARGUMENT, "Expected orig_output shape to be %s, but got %s",
+         shape_text(&y), shape_text(&s->in[1]));
+    NEED(shape_compatible(&y, &s->in[2]), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s", shape_text(&y),
+         shape_text(&s->in[2]));
+    return OK;
+}
+
+static Status *max_grad_prepare(Prepare *p) {
+    Pool *pool = p->own;
+    Sliding sliding;
+    DType dtype = p->in[0]->dtype;
+    TRY(prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
+    NEED(sliding.depth_window == 1, UNIMPLEMENTED, "MaxPoolGrad is not yet supported along the channels");
+    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, false, &pool->x));
+    TRY(stage_input(p, dtype, pool->compute, &p->in[2]->shape, false, &pool->dy));
+    TRY(stage_output(p, dtype, pool->compute, &p->out[0]->shape, false, &pool->out));
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool->window.batch, &pool->lanes);
+    return OK;
+}
+
+static Status *max_grad_run(Kernel *k) {
+    const Pool *pool = k->own;
+    Work work = {.k = k, .pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
+                 .dy = stage_load(&pool->dy, k, k->in[2]->data), .out = stage_target(&pool->out, k, k->out[0]->data)};
+    lanes_open(k, &pool->lanes, &work.lanes);
+    if (pool->out.count)
+        kernel_parallel(k, pool->window.batch, pool->image_cost, max_grad_images, &work);
+    stage_store(&pool->out, k, k->out[0]->data);
+    return OK;
+}
+
+static Status *avg_grad_shape(Shapes *s) {
+    Sliding sliding;
+    Shape x, y;
+    TRY(sliding_of_pool(s->node, NULL, NULL, &sliding));
+    NEED(sliding.depth_window == 1, UNIMPLEMENTED, "AvgPoolGrad along the channels is not supported");
+    TRY(shapes_input_shape(s, 0, &x));
+    NEED(x.rank < 0 || x.rank == 4, INVALID_ARGUMENT, "orig_input_shape must have 4 elements, got %d", x.rank);
+    TRY(pool_shape(&sliding, &x, &y));
+    NEED(shape_compatible(&y, &s->in[1]), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s", shape_text(&y),
+         shape_text(&s->in[1]));
+    s->out[0] = x;
+    return OK;
+}
+
+static Status *avg_grad_prepare(Prepare *p) {
+    Pool *pool = p->own;
+    Sliding sliding;
+    Shape y;
+    DType dtype = p->in[1]->dtype;
+    NEED(shape_is_known(&p->out[0]->shape), INVALID_ARGUMENT, "orig_input_shape must not be negative");
+    TRY(prepare_window(p, &p->out[0]->shape, dtype, pool, &sliding));
+    TRY(pool_shape(&sliding, &p->out[0]->shape, &y));
+    NEED(shape_equal(&y, &p->in[1]->shape), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
+         shape_text(&y), shape_text(&p->in[1]->shape));
+    TRY(stage_input(p, dtype, pool->compute, &p->in[1]->shape, false, &pool->dy));
+    return stage_output(p, dtype, pool->compute, &p->out[0]->shape, false, &pool->out);
+}
+
+static void avg_grad_images(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    const Pool *pool = work->pool;
+    avg_pool_grad(pool->compute, &pool->window, pool->planes, work->dy, work->out, first, last);
+}
+
+static Status *avg_grad_run(Kernel *k) {
+    const Pool *pool = k->own;
+    Work work = {.k = k, .pool = pool, .dy = stage_load(&pool->dy, k, k->in[1]->data),
+                 .out = stage_target(&pool->out, k, k->out[0]->data)};
+    if (pool->out.count)
+        kernel_parallel(k, pool->window.batch, pool->image_cost, avg_grad_images, &work);
+    stage_store(&pool->out, k, k->out[0]->data);
+    return OK;
+}
+
+// ---------------------------------------- schemas
+
+static void max_formula(Formula *f) {
+    f->dx[0] = Like("MaxPoolGrad", f->x[0], f->y[0], f->dy[0]);
+}
+static void max_v2_formula(Formula *f) {
+    const Output in[] = {f->x[0], f->y[0], f->dy[0], f->x[1], f->x[2]};
+    f->dx[0] = formula_alike(f, "MaxPoolGradV2", in, 5);
+}
+static void max_grad_formula(Formula *f) {  // which element was the greatest does not change
+    f->dx[2] = Like("MaxPoolGradGrad", f->x[0], f->x[1], f->dy[0]);
+}
+static void avg_formula(Formula *f) {
+    f->dx[0] = Like("AvgPoolGrad", ShapeOf(f->x[0]), f->dy[0]);
+}
+static void avg_grad_formula(Formula *f) {
+    f->dx[1] = Like("AvgPool", f->dy[0]);
+}
+
+static const PoolRow by_inputs = {true};
+
+#define REAL_TYPES "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"
+#define POOLED_TYPES "half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8"
+#define WINDOWS "ksize: list(int) >= 4; strides: list(int) >= 4; "
+#define PLAIN_PADDING "padding: {\"SAME\", \"VALID\"}; "
+#define ANY_PADDING "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "
+#define TWO_FORMATS "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
+#define THREE_FORMATS "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\""
+#define POOL_FIELDS .own_size = sizeof(Pool)
+
+const Op op_MaxPool = {
+    .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " WINDOWS ANY_PADDING THREE_FORMATS,
+    .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), POOL_FIELDS,
+};
+const Op op_MaxPoolV2 = {
+    .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
+                 PLAIN_PADDING THREE_FORMATS,
+    .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .host = BIT(1) | BIT(2), .row = &by_inputs, POOL_FIELDS,
+};
+const Op op_MaxPoolGrad = {
+    .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS ANY_PADDING TWO_FORMATS
+                 "; T: {" REAL_TYPES "} = float",
+    .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = max_grad_shape,
+    .grad = max_grad_formula, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), POOL_FIELDS,
+};
+const Op op_MaxPoolGradV2 = {
+    .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
+                 PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "} = float",
+    .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = max_grad_shape,
+    .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4), .row = &by_inputs, POOL_FIELDS,
+};
+const Op op_AvgPool = {
+    .signature = "AvgPool(value: T) -> output: T; " WINDOWS PLAIN_PADDING TWO_FORMATS
+                 "; T: {half, bfloat16, float, double}",
+    .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
+    .grad = avg_formula, .prepare = avg_prepare, .cpu = ANY_TYPE(avg_run), POOL_FIELDS,
+};
+const Op op_AvgPoolGrad = {
+    .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " WINDOWS PLAIN_PADDING TWO_FORMATS
+                 "; T: {half, bfloat16, float, double}",
+    .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = avg_grad_shape,
+    .grad = avg_grad_formula, .prepare = avg_grad_prepare, .cpu = ANY_TYPE(avg_grad_run), .host = BIT(0), POOL_FIELDS,
+};
