@@ -1,0 +1,81 @@
+// Net — networks written with formulas: variables and their first values, layers, losses, schedules, clipping.
+//
+// Everything here is graph: each function adds nodes and gives an edge, nothing runs. A Net is a Formula with a list of
+// the variables that were made on the way; as in a formula, the first error stays in net->f.status and later calls do
+// nothing. optimizer.h changes the variables so that a loss gets smaller; freeze.h writes them into the graph as constants.
+#pragma once
+#include "formula/formula.h"
+
+typedef struct {
+    Output handle;           // of the resource, or the reference
+    Output value;            // what it was at the beginning of the step
+    Node *init;              // gives it its first value
+    Shape shape;
+    bool trainable;
+} NetVariable;
+
+typedef struct Net {
+    Formula f;               // where new nodes go: f.scope is the layer's
+    VEC(NetVariable) variables;
+    bool refs;               // variables are references, as in TensorFlow's first graphs
+    int64_t seed;            // of the next random node
+    Arena names;
+} Net;
+
+void net_init(Net *net, Graph *graph, int64_t seed);
+void net_clear(Net *net);
+static inline void net_auto(Net *net) {
+    net_clear(net);
+}
+// New nodes are named below "name/", made unique, until the next call.
+void net_scope(Net *net, const char *name);
+
+// ---- variables
+// A variable with that first value; its index in net->variables, or -1.
+int net_variable(Net *net, const char *name, Output initial, bool trainable);
+Output net_value(const Net *net, int variable);      // {NULL} for -1
+Node *net_assign(Net *net, int variable, Output value);
+// A node that does nothing, after all of these.
+Node *net_group(Net *net, const char *name, Node *const *nodes, int n);
+Node *net_init_all(Net *net);                        // gives every variable so far its first value
+
+// ---- first values; fans are counted from the shape: [in out], [height width in out]
+Output initial_constant(Net *net, Shape shape, DType dtype, double value);
+Output initial_uniform(Net *net, Shape shape, DType dtype, double low, double high);
+Output initial_truncated_normal(Net *net, Shape shape, DType dtype, double deviation);
+Output initial_glorot_uniform(Net *net, Shape shape, DType dtype);  // +- sqrt(6 / (in + out))
+Output initial_glorot_normal(Net *net, Shape shape, DType dtype);   // deviation sqrt(2 / (in + out)), truncated
+Output initial_he_uniform(Net *net, Shape shape, DType dtype);      // +- sqrt(6 / in)
+Output initial_he_normal(Net *net, Shape shape, DType dtype);       // deviation sqrt(2 / in), truncated
+
+// ---- layers; `activation` is the name of an op of one argument ("Relu", "Tanh"), or NULL
+Output layer_dense(Net *net, const char *name, Output x, int64_t units, const char *activation);
+// Images [batch height width channels]; square filters of odd size, "SAME".
+Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int size, int stride, const char *activation);
+Output layer_max_pool(Net *net, const char *name, Output x, int size, int stride);
+Output layer_average_pool(Net *net, const char *name, Output x, int size, int stride);
+Output layer_flatten(Net *net, const char *name, Output x);   // all but the first dimension in one
+Output layer_dropout(Net *net, const char *name, Output x, Output rate);  // a scalar: how many are set to zero
+
+// ---- losses: scalars, the mean over the batch
+Output loss_softmax(Net *net, Output logits, Output labels);          // labels: integers [batch]
+Output loss_softmax_dense(Net *net, Output logits, Output targets);   // targets: probabilities [batch classes]
+Output loss_sigmoid(Net *net, Output logits, Output targets);
+Output loss_squared(Net *net, Output predictions, Output targets);
+Output loss_absolute(Net *net, Output predictions, Output targets);
+Output loss_huber(Net *net, Output predictions, Output targets, double delta);
+Output loss_weights(Net *net, double scale);                          // scale * sum(w^2) / 2 over trainable variables
+Output measure_accuracy(Net *net, Output logits, Output labels);      // how many of the batch are right, 0 to 1
+
+// ---- schedules: the rate as a function of the step (an integer scalar), as a float scalar
+Output schedule_exponential(Net *net, double rate, Output step, double steps, double factor, bool staircase);
+Output schedule_polynomial(Net *net, double rate, Output step, double steps, double last, double power);
+Output schedule_cosine(Net *net, double rate, Output step, double steps, double last);
+Output schedule_inverse_time(Net *net, double rate, Output step, double steps, double factor);
+Output schedule_piecewise(Net *net, Output step, const int64_t *bounds, const double *rates, int n_bounds);
+Output schedule_warmup(Net *net, Output rate, Output step, double steps);  // from 0 up to `rate`
+
+// ---- clipping; {NULL} gradients stay
+Output clip_value(Net *net, Output x, double limit);
+Output clip_norm(Net *net, Output x, double limit);
+Output clip_global_norm(Net *net, Output *xs, int n, double limit);  // in place; gives the norm that was

@@ -1,0 +1,230 @@
+// Optimizer — see optimizer.h.
+#include "train/optimizer.h"
+
+#include "autodiff/autodiff.h"
+#include "formula/ops.h"
+
+Optimizer optimizer_of(OptimizerKind kind) {
+    Optimizer o = {.kind = kind, .fused = true, .momentum = kind == OPTIMIZER_MOMENTUM ? 0.9 : 0, .initial = 0.1,
+                   .rho = 0.9, .beta1 = 0.9, .beta2 = 0.999, .epsilon = kind == OPTIMIZER_RMSPROP ? 1e-10 : 1e-8};
+    return o;
+}
+
+const char *optimizer_name(OptimizerKind kind) {
+    static const char *const NAMES[] = {"gradient-descent", "momentum", "adagrad", "rmsprop", "adam"};
+    return (int)kind >= 0 && kind < OPTIMIZERS ? NAMES[kind] : NULL;
+}
+
+// One variable being changed.
+typedef struct {
+    Net *net;
+    const Optimizer *o;
+    Output rate;              // of the variable's type
+    int w;
+    Output g;
+    int power1, power2;       // Adam: beta^t, shared by all variables
+} Change;
+
+typedef VEC(Node *) Nodes;
+
+static void done(Net *net, Nodes *nodes, Node *node) {
+    if (node && !vec_push(nodes, node))
+        formula_fail(&net->f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+}
+
+// A variable of w's shape beside it.
+static int slot(const Change *c, const char *name, double initial) {
+    const NetVariable *w = &c->net->variables.p[c->w];
+    return net_variable(c->net, name, initial_constant(c->net, w->shape, output_type(w->value), initial), false);
+}
+
+static Output handle(const Change *c, int variable) {
+    return variable < 0 ? NONE : c->net->variables.p[variable].handle;
+}
+
+// ---------------------------------------- as formulas
+
+static void descend(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    Output w = net_value(c->net, c->w);
+    done(c->net, nodes, net_assign(c->net, c->w, Sub(w, Mul(c->rate, c->g))));
+}
+
+static void momentum(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    int slot_a = slot(c, "momentum", 0);
+    Output w = net_value(c->net, c->w), g = c->g, beta = Scalar(c->o->momentum, g);
+    Output a = Add(Mul(beta, net_value(c->net, slot_a)), g);
+    Output step = c->o->nesterov ? Add(g, Mul(beta, a)) : a;
+    done(c->net, nodes, net_assign(c->net, slot_a, a));
+    done(c->net, nodes, net_assign(c->net, c->w, Sub(w, Mul(c->rate, step))));
+}
+
+static void adagrad(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    int slot_a = slot(c, "squares", c->o->initial);
+    Output w = net_value(c->net, c->w), g = c->g;
+    Output a = Add(net_value(c->net, slot_a), Square(g));
+    done(c->net, nodes, net_assign(c->net, slot_a, a));
+    done(c->net, nodes, net_assign(c->net, c->w, Sub(w, Mul(Mul(c->rate, g), Rsqrt(a)))));
+}
+
+static void rmsprop(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    int slot_s = slot(c, "squares", 0), slot_a = slot(c, "momentum", 0);
+    Output w = net_value(c->net, c->w), g = c->g;
+    Output s = Add(Mul(Scalar(c->o->rho, g), net_value(c->net, slot_s)), Mul(Scalar(1 - c->o->rho, g), Square(g)));
+    Output a = Add(Mul(Scalar(c->o->momentum, g), net_value(c->net, slot_a)),
+                   Div(Mul(c->rate, g), Sqrt(Add(s, Scalar(c->o->epsilon, g)))));
+    done(c->net, nodes, net_assign(c->net, slot_s, s));
+    done(c->net, nodes, net_assign(c->net, slot_a, a));
+    done(c->net, nodes, net_assign(c->net, c->w, Sub(w, a)));
+}
+
+static void adam(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    int slot_m = slot(c, "mean", 0), slot_v = slot(c, "squares", 0);
+    Output w = net_value(c->net, c->w), g = c->g, one = Scalar(1, g);
+    Output beta1 = Scalar(c->o->beta1, g), beta2 = Scalar(c->o->beta2, g);
+    Output m = Add(Mul(beta1, net_value(c->net, slot_m)), Mul(Sub(one, beta1), g));
+    Output v = Add(Mul(beta2, net_value(c->net, slot_v)), Mul(Sub(one, beta2), Square(g)));
+    Output rate = Mul(c->rate, Div(Sqrt(Sub(one, net_value(c->net, c->power2))), Sub(one, net_value(c->net, c->power1))));
+    done(c->net, nodes, net_assign(c->net, slot_m, m));
+    done(c->net, nodes, net_assign(c->net, slot_v, v));
+    done(c->net, nodes,
+         net_assign(c->net, c->w, Sub(w, Div(Mul(rate, m), Add(Sqrt(v), Scalar(c->o->epsilon, g))))));
+}
+
+// ---------------------------------------- as one op
+
+#define APPLY(op) (c->net->refs ? "Apply" op : "ResourceApply" op)
+
+static void fused(const Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    Output w = handle(c, c->w), g = c->g, step = NONE;
+    const Optimizer *o = c->o;
+    switch (o->kind) {
+    case OPTIMIZER_GRADIENT_DESCENT:
+        step = Op(APPLY("GradientDescent"), w, c->rate, g);
+        break;
+    case OPTIMIZER_MOMENTUM: {
+        Output a = handle(c, slot(c, "momentum", 0));
+        step = OpWith(APPLY("Momentum"), ATTRS(BOOL_ATTR("use_nesterov", o->nesterov)), w, a, c->rate, g,
+                      Scalar(o->momentum, g));
+        break;
+    }
+    case OPTIMIZER_ADAGRAD: {
+        Output a = handle(c, slot(c, "squares", o->initial));
+        step = Op(APPLY("Adagrad"), w, a, c->rate, g);
+        break;
+    }
+    case OPTIMIZER_RMSPROP: {
+        Output s = handle(c, slot(c, "squares", 0)), a = handle(c, slot(c, "momentum", 0));
+        step = Op(APPLY("RMSProp"), w, s, a, c->rate, Scalar(o->rho, g), Scalar(o->momentum, g), Scalar(o->epsilon, g),
+                  g);
+        break;
+    }
+    default: {
+        Output m = handle(c, slot(c, "mean", 0)), v = handle(c, slot(c, "squares", 0));
+        step = Op(APPLY("Adam"), w, m, v, net_value(c->net, c->power1), net_value(c->net, c->power2), c->rate,
+                  Scalar(o->beta1, g), Scalar(o->beta2, g), Scalar(o->epsilon, g), g);
+    }
+    }
+    done(c->net, nodes, step.node);
+}
+
+// ---------------------------------------- all variables
+
+typedef void ChangeFn(const Change *c, Nodes *nodes);
+
+// References are written in place: nothing may change before every gradient is there.
+static void order_after_gradients(Net *net, const Nodes *nodes, const Output *gradients, int n) {
+    Nodes sources = {0};
+    for (int i = 0; i < n; i++)
+        done(net, &sources, gradients[i].node);
+    Node *all = net_group(net, "gradients_done", sources.p, (int)sources.n);
+    for (size_t i = 0; i < nodes->n && !net->f.status && all; i++) {
+        Status *status = node_add_control(nodes->p[i], all);
+        if (status)
+            formula_fail(&net->f, status);
+    }
+    vec_clear(&sources);
+}
+
+// beta^t for the next t, when everybody has used this one.
+static void advance(Net *net, Nodes *nodes, int power, double beta) {
+    Formula *f = &net->f;
+    Output value = net_value(net, power);
+    Node *node = net_assign(net, power, Mul(value, Scalar(beta, value)));
+    for (size_t i = 0; i < nodes->n && node && !f->status; i++) {
+        Status *status = node_add_control(node, nodes->p[i]);
+        if (status)
+            formula_fail(f, status);
+    }
+    done(net, nodes, node);
+}
+
+Node *optimizer_apply(Net *net, const Optimizer *o, Output rate, const Output *gradients, int n) {
+    static ChangeFn *const FORMULAS[] = {descend, momentum, adagrad, rmsprop, adam};
+    Formula *f = &net->f;
+    Nodes nodes = {0};
+    Change change = {.net = net, .o = o, .power1 = -1, .power2 = -1};
+    net_scope(net, "train");
+    for (int i = 0; i < n && !f->status; i++) {
+        if (!gradients[i].node)
+            continue;
+        DType dtype = output_type(gradients[i]);
+        if (o->kind == OPTIMIZER_ADAM && change.power1 < 0) {
+            change.power1 = net_variable(net, "beta1_power", Number(o->beta1, dtype), false);
+            change.power2 = net_variable(net, "beta2_power", Number(o->beta2, dtype), false);
+        }
+        change.rate = Cast(rate, dtype);
+        change.w = i;
+        change.g = gradients[i];
+        (o->fused ? fused : FORMULAS[o->kind])(&change, &nodes);
+    }
+    if (net->refs)
+        order_after_gradients(net, &nodes, gradients, n);
+    if (change.power1 >= 0) {
+        advance(net, &nodes, change.power1, o->beta1);
+        advance(net, &nodes, change.power2, o->beta2);
+    }
+    net_scope(net, NULL);
+    Node *train = net_group(net, "train_step", nodes.p, (int)nodes.n);
+    vec_clear(&nodes);
+    return train;
+}
+
+static void cut(Net *net, const Clip *clip, Output *gradients, int n) {
+    for (int i = 0; i < n && clip->value > 0; i++)
+        gradients[i] = clip_value(net, gradients[i], clip->value);
+    for (int i = 0; i < n && clip->norm > 0; i++)
+        gradients[i] = clip_norm(net, gradients[i], clip->norm);
+    if (clip->global_norm > 0)
+        clip_global_norm(net, gradients, n, clip->global_norm);
+}
+
+Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip) {
+    Formula *f = &net->f;
+    int n = (int)net->variables.n, n_xs = 0;
+    Arena arena AUTO(arena) = {0};
+    Output *gradients = ARENA_ARRAY(&arena, Output, n), *xs = ARENA_ARRAY(&arena, Output, n);
+    Output *dxs = ARENA_ARRAY(&arena, Output, n);
+    if (!f->status && !(gradients && xs && dxs))
+        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+    if (f->status)
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (net->variables.p[i].trainable)
+            xs[n_xs++] = net->variables.p[i].value;
+    Status *status = autodiff_gradients(f->graph, (Str){0}, &loss, 1, xs, n_xs, NULL, dxs);
+    if (status) {
+        formula_fail(f, status);
+        return NULL;
+    }
+    for (int i = n - 1; i >= 0; i--)
+        gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : NONE;
+    if (clip)
+        cut(net, clip, gradients, n);
+    return optimizer_apply(net, optimizer, rate, gradients, n);
+}
