@@ -129,7 +129,7 @@ Output initial_constant(Net *net, Shape shape, DType dtype, double value) {
     return Fill(shape_constant(net, shape), Number(value, dtype));
 }
 
-static Output random(Net *net, const char *op, Shape shape, DType dtype) {
+static Output draw(Net *net, const char *op, Shape shape, DType dtype) {
     Formula *f = &net->f;
     int64_t seed = net->seed++;
     return OpWith(op, ATTRS(TYPE_ATTR("dtype", dtype), INT_ATTR("seed", seed), INT_ATTR("seed2", 42)),
@@ -138,12 +138,12 @@ static Output random(Net *net, const char *op, Shape shape, DType dtype) {
 
 Output initial_uniform(Net *net, Shape shape, DType dtype, double low, double high) {
     Formula *f = &net->f;
-    return Add(Mul(random(net, "RandomUniform", shape, dtype), Number(high - low, dtype)), Number(low, dtype));
+    return Add(Mul(draw(net, "RandomUniform", shape, dtype), Number(high - low, dtype)), Number(low, dtype));
 }
 
 Output initial_truncated_normal(Net *net, Shape shape, DType dtype, double deviation) {
     Formula *f = &net->f;
-    return Mul(random(net, "TruncatedNormal", shape, dtype), Number(deviation, dtype));
+    return Mul(draw(net, "TruncatedNormal", shape, dtype), Number(deviation, dtype));
 }
 
 static void fans(Shape shape, double *in, double *out) {
