@@ -312,9 +312,12 @@ OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, bool bias, bool r
 
 static bool matrix_desc(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, bool transposed,
                         dnnl_memory_desc_t *out) {
-    dnnl_dims_t dims = {batch, rows, columns}, steps = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
-    int skip = batch == 1;
-    return lib->dnnl_memory_desc_init_by_strides(out, 3 - skip, dims + skip, dnnl_f32, steps + skip) == dnnl_success;
+    int64_t down = transposed ? 1 : columns, across = transposed ? rows : 1;
+    dnnl_dims_t one = {rows, columns}, one_steps = {down, across};
+    dnnl_dims_t many = {batch, rows, columns}, many_steps = {rows * columns, down, across};
+    bool single = batch == 1;
+    return lib->dnnl_memory_desc_init_by_strides(out, single ? 2 : 3, single ? one : many, dnnl_f32,
+                                                 single ? one_steps : many_steps) == dnnl_success;
 }
 
 static bool matmul_variant(const Onednn *lib, OnednnOp *op, Variant *variant, bool relu, dnnl_memory_desc_t desc[ARGS],
@@ -353,13 +356,13 @@ OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta,
     op->names[ARG_BIAS] = bias ? DNNL_ARG_BIAS : 0, op->names[ARG_SCRATCH] = DNNL_ARG_SCRATCHPAD;
     dnnl_memory_desc_t desc[ARGS];
     memset(desc, 0, sizeof desc);
-    dnnl_dims_t wide = {1, 1, n};
-    int skip = batch == 1;
+    dnnl_dims_t row = {1, n}, rows = {1, 1, n};
+    bool single = batch == 1;
     char serial_name[64];
     bool good = matrix_desc(lib, batch, m, k, ta, &desc[ARG_A]) && matrix_desc(lib, batch, k, n, tb, &desc[ARG_B]) &&
                 matrix_desc(lib, batch, m, n, false, &desc[ARG_OUT]) &&
-                lib->dnnl_memory_desc_init_by_tag(&desc[ARG_BIAS], 3 - skip, wide + skip, dnnl_f32,
-                                                  skip ? dnnl_ab : dnnl_abc) == dnnl_success &&
+                lib->dnnl_memory_desc_init_by_tag(&desc[ARG_BIAS], single ? 2 : 3, single ? row : rows, dnnl_f32,
+                                                  single ? dnnl_ab : dnnl_abc) == dnnl_success &&
                 lib->dnnl_stream_create(&op->stream, lib->engine, dnnl_stream_default_flags) == dnnl_success;
     op->plain = desc[ARG_B];
     if (pack && batch == 1)

@@ -281,9 +281,18 @@ INLINE double wide_cos(double x) {
 INLINE float f32_expm1(float x) { return (float)wide_expm1((double)x); }
 INLINE float f32_log1p(float x) { return (float)wide_log1p((double)x); }
 INLINE float f32_softplus(float x) {
-    double a = (double)f32_fabs(x);
-    double tail = wide_log1p(wide_exp(-a));
-    return (float)((double)(x < 0 ? 0 : x) + tail);
+    double d = (double)x, e = wide_exp(-__builtin_fabs(d));
+    double s = e / (2 + e), z = s * s, p = 2.0 / 21;  // ln(1 + e) = 2 atanh(e / (2 + e)), 0 < e <= 1
+    p = p * z + 2.0 / 19;
+    p = p * z + 2.0 / 17;
+    p = p * z + 2.0 / 15;
+    p = p * z + 2.0 / 13;
+    p = p * z + 2.0 / 11;
+    p = p * z + 2.0 / 9;
+    p = p * z + 2.0 / 7;
+    p = p * z + 2.0 / 5;
+    p = p * z + 2.0 / 3;
+    return (float)((d + __builtin_fabs(d)) * 0.5 + (p * (z * s) + 2 * s));
 }
 // Arguments that wide_quarter can't reduce go to the C library, a block at a time.
 INLINE bool f32_is_wide(float x) { return f32_fabs(x) > 1e6f; }
@@ -386,21 +395,19 @@ INLINE float f32_erfc(float x) {
     return x < 0 ? (float)(2 - y) : (float)y;
 }
 
-// Stirling's series after a shift by 8; below 1/2 the reflection at 1/2.
+// Stirling's series after a shift by 8; below 1/2 the reflection at 1/2. The conditions are factors of 0 and 1: written
+// as selects of whole results they would become branches, and the loop scalar.
 INLINE float f32_lgamma(float x) {
-    double d = (double)x, w = d < 0.5 ? 1 - d : d;
-    double product = 1, shifted = w;
-    double near = w < 8 ? 1.0 : 0.0;
-    product = w * (w + 1) * (w + 2) * (w + 3) * (w + 4) * (w + 5) * (w + 6) * (w + 7);
-    product = near > 0 ? product : 1;
-    shifted = w + near * 8;
-    double inverse = 1 / shifted, z = inverse * inverse;
+    double d = (double)x, below = d < 0.5 ? 1.0 : 0.0;
+    double w = below > 0 ? 1 - d : d, near = w < 8 ? 1.0 : 0.0, u = near > 0 ? w : 1;
+    double product = u * (u + 1) * (u + 2) * (u + 3) * (u + 4) * (u + 5) * (u + 6) * (u + 7);
+    double shifted = w + near * 8, inverse = 1 / shifted, z = inverse * inverse;
     double series = inverse * (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188)))));
-    double y = (shifted - 0.5) * wide_log(shifted) - shifted + 0.91893853320467274178 + series - wide_log(product);
+    double y = (shifted - 0.5) * wide_log(shifted) - shifted + 0.91893853320467274178 + series;
+    y -= near * wide_log(product);
     double fraction = wide_fraction(d);
-    double sine = wide_sin(3.14159265358979323846 * __builtin_fabs(fraction));
-    double reflected = 1.14472988584940017414 - wide_log(sine) - y;
-    y = d < 0.5 ? reflected : y;
+    double sine = wide_sin(3.14159265358979323846 * __builtin_fabs(fraction)) * below + (1 - below);
+    y = (1 - 2 * below) * y + below * 1.14472988584940017414 - wide_log(sine);
     y = d <= 0 && fraction == 0 ? (double)INFINITY : y;
     return x == (float)INFINITY || x == -(float)INFINITY ? (float)INFINITY : (float)y;
 }
