@@ -1,0 +1,101 @@
+// Tests of tile.h: random programs against the same ops run one by one over whole arrays.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/tile.h"
+
+static uint32_t seed = 3;
+static int random_below(int n) {
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 8) % (uint32_t)n);
+}
+
+enum { COUNT = 5003 };
+
+static void check_program(DType dtype, int n_steps, int n_inputs) {
+    static const ElementwiseOp unary[] = {ELEMENTWISE_Neg, ELEMENTWISE_Square, ELEMENTWISE_Conj};
+    static const ElementwiseOp binary[] = {ELEMENTWISE_Add, ELEMENTWISE_Sub, ELEMENTWISE_Mul};
+    size_t size = dtype_size(dtype);
+    TileProgram program = {.n_steps = (int16_t)n_steps, .n_inputs = (int16_t)n_inputs, .n_registers = (int16_t)n_steps, .count = COUNT};
+    char *data[TILE_INPUTS], *full[TILE_INPUTS], *results[TILE_STEPS];
+    for (int i = 0; i < n_inputs; i++) {
+        int way = random_below(4);
+        int64_t period = way == 2 ? 1 + random_below(40) : 300 + random_below(900);
+        program.inputs[i] = (TileInput){.stride = way != 1, .period = way >= 2 ? period : 0};
+        data[i] = malloc(COUNT * size), full[i] = malloc(COUNT * size);
+        for (size_t k = 0; k < COUNT * size; k++)
+            data[i][k] = (char)(dtype_is_integer(dtype) ? random_below(256) : 0);
+        for (int64_t k = 0; k < COUNT; k++) {
+            if (dtype == DT_float)
+                ((float *)data[i])[k] = (float)random_below(3) - 1;
+            if (dtype == DT_complex128)
+                ((double *)data[i])[2 * k] = random_below(3) - 1, ((double *)data[i])[2 * k + 1] = random_below(2);
+        }
+        for (int64_t k = 0; k < COUNT; k++)
+            memcpy(full[i] + (size_t)k * size,
+                   data[i] + (size_t)(way == 0 ? k : way == 1 ? 0 : k % period) * size, size);
+    }
+    for (int s = 0; s < n_steps; s++) {
+        TileStep *step = &program.steps[s];
+        step->to = (int16_t)s;
+        bool two = random_below(3) > 0;
+        ck_assert(elementwise_find(two ? binary[random_below(3)] : unary[random_below(3)], dtype, &step->loop) ||
+                  elementwise_find(ELEMENTWISE_Neg, dtype, &step->loop));
+        TileOperand *operands[2] = {&step->a, &step->b};
+        for (int k = 0; k < 2; k++) {
+            bool earlier = s > 0 && random_below(2);
+            *operands[k] = (TileOperand){earlier, (int16_t)(earlier ? s - 1 - random_below(s < 3 ? s : 3) : random_below(n_inputs))};
+        }
+        if (s > 0)
+            step->a = (TileOperand){true, (int16_t)(s - 1)};
+        results[s] = malloc(COUNT * size);
+        const char *a = step->a.is_step ? results[step->a.index] : full[step->a.index];
+        const char *b = step->b.is_step ? results[step->b.index] : full[step->b.index];
+        elementwise_run(&step->loop, a, b, results[s], COUNT, 1, 1);
+    }
+    char *out = malloc(COUNT * size);
+    const void *inputs[TILE_INPUTS];
+    for (int i = 0; i < n_inputs; i++) inputs[i] = data[i];
+    tile_program_run(&program, inputs, out, 1234, COUNT);
+    tile_program_run(&program, inputs, out, 0, 1234);
+    ck_assert_msg(memcmp(out, results[n_steps - 1], COUNT * size) == 0, "%s, %d steps, %d inputs", dtype_name(dtype),
+                  n_steps, n_inputs);
+    free(out);
+    for (int i = 0; i < n_inputs; i++) free(data[i]), free(full[i]);
+    for (int s = 0; s < n_steps; s++) free(results[s]);
+}
+
+START_TEST(programs_do_what_their_ops_do) {
+    static const DType types[] = {DT_int32, DT_int8, DT_int64, DT_uint16, DT_complex128};
+    for (int round = 0; round < 150; round++) {
+        check_program(types[round % 5], 1 + random_below(round % 10 == 0 ? TILE_STEPS : 7), 1 + random_below(round % 7 == 0 ? TILE_INPUTS : 4));
+        check_program(DT_float, 1 + random_below(3), 1 + random_below(4));
+    }
+}
+END_TEST
+
+START_TEST(faults_are_counted_and_nothing_is_nothing) {
+    TileProgram program = {.n_steps = 1, .n_inputs = 2, .count = 4, .inputs = {{.stride = 1}, {.stride = 0}}};
+    ck_assert(elementwise_find(ELEMENTWISE_FloorDiv, DT_int32, &program.steps[0].loop));
+    program.steps[0].b.index = 1;
+    int32_t a[4] = {1, 2, 3, 4}, zero = 0, out[4];
+    const void *inputs[2] = {a, &zero};
+    ck_assert_int_gt(tile_program_run(&program, inputs, out, 0, 4), 0);
+    ck_assert_int_eq(tile_program_run(&program, inputs, out, 2, 2), 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("tile");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, programs_do_what_their_ops_do);
+    tcase_add_test(tests, faults_are_counted_and_nothing_is_nothing);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
