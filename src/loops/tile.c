@@ -120,3 +120,27 @@ int64_t tile_program_run(const TileProgram *program, const void *const *inputs, 
     }
     return faults;
 }
+
+// The last step that reads the result of step s.
+static int last_reader(const TileProgram *program, int s) {
+    int last = s;
+    for (int r = s + 1; r < program->n_steps; r++)
+        if ((program->steps[r].a.is_step && program->steps[r].a.index == s) ||
+            (program->steps[r].b.is_step && program->steps[r].b.index == s))
+            last = r;
+    return last;
+}
+
+void tile_program_registers(TileProgram *program) {
+    int busy_until[TILE_STEPS] = {0};
+    program->n_registers = 0;
+    for (int s = 0; s + 1 < program->n_steps; s++) {
+        int r = 0;
+        while (r < program->n_registers && busy_until[r] >= s)
+            r++;
+        if (r == program->n_registers)
+            program->n_registers++;
+        busy_until[r] = last_reader(program, s);
+        program->steps[s].to = (int16_t)r;
+    }
+}

@@ -17,7 +17,7 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
     static const ElementwiseOp unary[] = {ELEMENTWISE_Neg, ELEMENTWISE_Square, ELEMENTWISE_Conj};
     static const ElementwiseOp binary[] = {ELEMENTWISE_Add, ELEMENTWISE_Sub, ELEMENTWISE_Mul};
     size_t size = dtype_size(dtype);
-    TileProgram program = {.n_steps = (int16_t)n_steps, .n_inputs = (int16_t)n_inputs, .n_registers = (int16_t)n_steps, .count = COUNT};
+    TileProgram program = {.n_steps = (int16_t)n_steps, .n_inputs = (int16_t)n_inputs, .count = COUNT};
     char *data[TILE_INPUTS], *full[TILE_INPUTS], *results[TILE_STEPS];
     for (int i = 0; i < n_inputs; i++) {
         int way = random_below(4);
@@ -38,7 +38,6 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
     }
     for (int s = 0; s < n_steps; s++) {
         TileStep *step = &program.steps[s];
-        step->to = (int16_t)s;
         bool two = random_below(3) > 0;
         ck_assert(elementwise_find(two ? binary[random_below(3)] : unary[random_below(3)], dtype, &step->loop) ||
                   elementwise_find(ELEMENTWISE_Neg, dtype, &step->loop));
@@ -57,6 +56,7 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
     char *out = malloc(COUNT * size);
     const void *inputs[TILE_INPUTS];
     for (int i = 0; i < n_inputs; i++) inputs[i] = data[i];
+    tile_program_registers(&program);
     tile_program_run(&program, inputs, out, 1234, COUNT);
     tile_program_run(&program, inputs, out, 0, 1234);
     ck_assert_msg(memcmp(out, results[n_steps - 1], COUNT * size) == 0, "%s, %d steps, %d inputs", dtype_name(dtype),
