@@ -77,15 +77,19 @@ Status *conv_prepare_op(Prepare *p) {
     TRY(stage_input(p, dtype, compute, &p->in[row->b]->shape, sliding.planes && !filter_second, &conv->b));
     TRY(stage_output(p, dtype, compute, &p->out[0]->shape, sliding.planes && row->pass != CONV_FILTER, &conv->out));
     int64_t work = multiplications(&conv->window);
+    p->cost = work / 16;
     if (dtype == DT_int32) {
         p->cost = work;
         p->run = run_int32;
         return OK;
     }
+    if (compute == DT_float)
+        TRY(conv_prepare_library(p, conv, work));
+    if (conv->library)
+        return OK;
     NEED(conv_prepare(row->pass, compute, &conv->window, &conv->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(dtype));
     lanes_prepare(p, conv->plan.scratch, conv->plan.units, &conv->lanes);
-    p->cost = work / 16;
     conv->unit_cost = conv->plan.units ? max_i64(1, p->cost / conv->plan.units) : 1;
     return OK;
 }
@@ -228,7 +232,8 @@ static void depthwise_filter_grad(Formula *f) {
     const Op op_##Name = {                                                                                         \
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
-        .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row,                                              \
+        .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = conv_open, .close = conv_close,      \
+        .state_size = sizeof(ConvState),                                                                           \
     };
 #define FLOATING "half, bfloat16, float, double"
 

@@ -1,8 +1,10 @@
 // Conv — what the convolutions and their gradients share: geometry, staging, the call of the loops.
 #pragma once
+#include "loops/onednn.h"
 #include "ops/nn/geometry.h"
 #include "ops/nn/lanes.h"
 #include "ops/nn/staging.h"
+#include "thread/mutex.h"
 
 // Op.row of a convolution.
 typedef struct {
@@ -19,8 +21,25 @@ typedef struct {
     LanePlan lanes;
     int in_a, in_b;
     int64_t unit_cost;  // ns
+    // By oneDNN: NULL where the portable loops run.
+    OnednnOp *library;
+    size_t at_library, at_packed, packed_bytes;  // places in the scratch; bytes of packed weights, 0 for plain ones
+    uint64_t id;                                 // of this object: what packed weights are laid out for
+    bool constant_filter;
 } Conv;
+
+// The state of a convolution's node: its filter as the library wants it, kept while filter and object stay the same.
+typedef struct {
+    Mutex lock;
+    Buffer *packed;       // guarded by lock, as are its keys
+    uint64_t id, stamp;
+} ConvState;
 
 Status *conv_output_shape(Shapes *s);
 Status *conv_prepare_op(Prepare *p);
 Status *conv_run(Kernel *k);
+
+// Makes an object of the library for conv->window, and sets p->run, where that is possible and pays.
+FALLIBLE Status *conv_prepare_library(Prepare *p, Conv *conv, int64_t multiplications);
+Status *conv_open(Opening *o);
+void conv_close(void *state);

@@ -267,6 +267,8 @@ static void max_v2_formula(Formula *f) {
     f->dx[0] = formula_alike(f, "MaxPoolGradV2", in, 5);
 }
 static void max_grad_formula(Formula *f) {  // which element was the greatest does not change
+    f->dx[0] = ZerosLike(f->x[0]);
+    f->dx[1] = ZerosLike(f->x[1]);
     f->dx[2] = Like("MaxPoolGradGrad", f->x[0], f->x[1], f->dy[0]);
 }
 static void avg_formula(Formula *f) {
