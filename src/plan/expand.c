@@ -9,8 +9,6 @@
 #include "formula/ops.h"
 #include "graph/function.h"
 #include "plan/pass.h"
-#include "graph/function.h"
-#include "plan/pass.h"
 
 enum { MAX_NODES = 4 << 20, MAX_NESTING = 256 };
 
