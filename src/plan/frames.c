@@ -84,8 +84,8 @@ static Status *fill_frames(Framing *f) {
     Plan *plan = f->plan;
     plan->n_frames = (int32_t)f->frames.n;
     plan->frames = ARENA_ARRAY(&plan->arena, PlanFrame, f->frames.n);
-    plan->places = ARENA_ARRAY(&plan->arena, int32_t, plan->n_nodes);
-    NEED_MEMORY(plan->frames && plan->places);
+    plan->in_places = ARENA_ARRAY(&plan->arena, int32_t, plan->n_in_slots);
+    NEED_MEMORY(plan->frames && plan->in_places);
     for (size_t i = 0; i < f->frames.n; i++) {
         PlanFrame *frame = &plan->frames[i];
         *frame = f->frames.p[i];
@@ -99,13 +99,14 @@ static Status *fill_frames(Framing *f) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         PlanNode *p = &plan->nodes[i];
         PlanFrame *frame = &plan->frames[p->frame];
-        plan->places[i] = frame->n_nodes;
+        p->place = frame->n_nodes;
         frame->pending[frame->n_nodes] = p->pending;
         frame->nodes[frame->n_nodes++] = i;
         if (p->flow == FLOW_EXIT)
             frame->exits[frame->n_exits++] = i;
         if (p->constant_enter)
             plan->frames[p->child].constants[plan->frames[p->child].n_constants++] = i;
+        p->out_place = plan->frames[f->lands[i]].n_slots;
         for (int out = 0; out < p->binding.n_out; out++) {
             PlanSlot *slot = &plan->slots[p->out + out];
             slot->frame = f->lands[i];
@@ -115,6 +116,15 @@ static Status *fill_frames(Framing *f) {
     for (size_t i = 0; i < f->frames.n; i++) {
         plan->frames[i].readers = ARENA_ARRAY(&plan->arena, int32_t, plan->frames[i].n_slots);
         NEED_MEMORY(plan->frames[i].readers);
+    }
+    for (int32_t i = 0; i < plan->n_in_slots; i++)
+        plan->in_places[i] = plan->slots[plan->in_slots[i]].place;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        for (int32_t e = 0; e < plan->nodes[i].n_edges; e++) {
+            PlanEdge *edge = &plan->edges[plan->nodes[i].edges + e];
+            edge->place = plan->nodes[edge->node].place;
+            edge->flow = plan->nodes[edge->node].flow;
+        }
     }
     for (int32_t s = 0; s < plan->n_slots; s++)
         plan->frames[plan->slots[s].frame].readers[plan->slots[s].place] = plan->slots[s].readers;

@@ -136,7 +136,7 @@ static Status *list_edges(Ordering *o) {
         for (size_t u = 0; u < node->uses.n; u++) {
             Use use = node->uses.p[u];
             if (use.node->mark >= 0)
-                plan->edges[at++] = (PlanEdge){use.node->mark, use.input, use.index};
+                plan->edges[at++] = (PlanEdge){.node = use.node->mark, .input = use.input, .output = use.index};
         }
         p->n_edges = at - p->edges;
         qsort(plan->edges + p->edges, (size_t)p->n_edges, sizeof *plan->edges, by_node);

@@ -15,6 +15,8 @@ typedef struct {
     Flow flow;
     int32_t in;            // its inputs' slots are plan->in_slots[in .. in + n_in)
     int32_t out;           // its outputs' slots are [out, out + n_out)
+    int32_t place;         // among the nodes of its frame
+    int32_t out_place;     // of its first output among the slots of the frame where they land; the others follow
     int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
     int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
     int32_t pending;       // inputs and controls to wait for (for a Merge: controls only)
@@ -31,6 +33,8 @@ typedef struct {
     int32_t node;
     int32_t input;         // CONTROL, or which input of the consumer
     int32_t output;        // CONTROL, or which output of the producer
+    int32_t place;         // of the consumer, in its frame
+    Flow flow;             // of the consumer
 } PlanEdge;
 
 // One value. In list mode a slot is one Tensor of the step; in a frame, of each iteration.
@@ -77,8 +81,8 @@ struct Plan {
     PlanEdge *edges;
     PlanFrame *frames;
     int32_t *in_slots;
+    int32_t *in_places;    // the same slots by their place in the node's frame
     int32_t *drops;
-    int32_t *places;       // node -> place within its frame
     PlanEnd *feeds, *fetches;
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not

@@ -60,21 +60,19 @@ static void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *it
     }
 }
 
-static void deliver(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
-    const PlanNode *node = &p->plan->nodes[edge->node];
-    int32_t place = p->plan->places[edge->node];
-    if (node->flow == FLOW_MERGE) {
-        deliver_to_merge(p, edge, iteration, dead, place);
+static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
+    if (__builtin_expect(edge->flow == FLOW_MERGE, 0)) {
+        deliver_to_merge(p, edge, iteration, dead, edge->place);
         return;
     }
-    if (dead && node->flow != FLOW_TRIGGER)
-        iteration->dead[place]++;
-    if (--iteration->pending[place] == 0)
+    if (dead && edge->flow != FLOW_TRIGGER)
+        iteration->dead[edge->place]++;
+    if (--iteration->pending[edge->place] == 0)
         push_ready(p, edge->node, iteration);
 }
 
 // Tells the consumers of every output; `dead` says which outputs carry nothing (bit i), all of them when the node died.
-static void tell(Propagation *p, int32_t i, Iteration *to, uint32_t dead_outputs, bool dead) {
+static inline void tell(Propagation *p, int32_t i, Iteration *to, uint32_t dead_outputs, bool dead) {
     const PlanNode *node = &p->plan->nodes[i];
     const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
     for (; edge < end; edge++) {
@@ -88,8 +86,7 @@ static Tensor *slot_in(const Propagation *p, Iteration *iteration, int32_t slot)
 }
 
 // An unread value is not kept.
-static void drop_unread(Propagation *p, Iteration *iteration, int32_t slot) {
-    int32_t place = p->plan->slots[slot].place;
+static inline void drop_unread(Iteration *iteration, int32_t place) {
     if (iteration->readers[place] <= 0 && iteration->slots[place].buffer) {
         buffer_release(iteration->slots[place].buffer);
         iteration->slots[place].buffer = NULL;
@@ -101,15 +98,28 @@ static void put(Propagation *p, Iteration *iteration, int32_t slot, const Tensor
     buffer_retain(value->buffer);
     buffer_release(to->buffer);
     *to = *value;
-    drop_unread(p, iteration, slot);
+    drop_unread(iteration, p->plan->slots[slot].place);
 }
 
-static void read_inputs(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+// The same from an input that only this node has yet to read: the reference moves, and no count changes.
+static void pass_on(Propagation *p, Iteration *from, int32_t in_place, Iteration *iteration, int32_t slot) {
+    Tensor *value = &from->slots[in_place];
+    if (from->readers[in_place] != 1 || !value->buffer) {
+        put(p, iteration, slot, value);
+        return;
+    }
+    Tensor *to = slot_in(p, iteration, slot);
+    buffer_release(to->buffer);
+    *to = *value;
+    value->buffer = NULL;
+    drop_unread(iteration, p->plan->slots[slot].place);
+}
+
+static inline void read_inputs(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    const int32_t *places = p->plan->in_places + node->in;
     for (int in = 0; in < node->binding.n_in; in++) {
-        int32_t slot = p->plan->in_slots[node->in + in];
-        iteration->readers[p->plan->slots[slot].place]--;
-        drop_unread(p, iteration, slot);
+        iteration->readers[places[in]]--;
+        drop_unread(iteration, places[in]);
     }
 }
 
@@ -236,7 +246,7 @@ static void next_iteration(Propagation *p, int32_t i, Iteration *iteration) {
     }
     if (!to)
         return;
-    put(p, to, node->out, value);
+    pass_on(p, iteration, p->plan->in_places[node->in], to, node->out);
     tell(p, i, to, 0, false);
 }
 
@@ -251,7 +261,7 @@ static void exit_frame(Propagation *p, int32_t i, Iteration *iteration) {
 // ---- running nodes
 
 static void node_ends(Propagation *p, int32_t i, Iteration *iteration) {
-    read_inputs(p, i, iteration);
+    read_inputs(p, &p->plan->nodes[i], iteration);
     iteration->outstanding--;
     if (iteration->outstanding == 0)
         iteration_maybe_ends(p, iteration);
@@ -263,24 +273,25 @@ static void kernel_ended(Propagation *p, int32_t i, Iteration *iteration, Status
         fail(p, node_error(node->binding.node, status));
     } else {
         for (int out = 0; out < node->binding.n_out; out++)
-            drop_unread(p, iteration, node->out + out);
+            drop_unread(iteration, node->out_place + out);
         tell(p, i, iteration, 0, false);
     }
     node_ends(p, i, iteration);
 }
 
 static void point(const Propagation *p, const PlanNode *node, Iteration *iteration, Tensor **pointers) {
+    const int32_t *places = p->plan->in_places + node->in;
     for (int in = 0; in < node->binding.n_in; in++)
-        pointers[in] = slot_in(p, iteration, p->plan->in_slots[node->in + in]);
+        pointers[in] = &iteration->slots[places[in]];
     for (int out = 0; out < node->binding.n_out; out++)
-        pointers[node->binding.n_in + out] = slot_in(p, iteration, node->out + out);
+        pointers[node->binding.n_in + out] = &iteration->slots[node->out_place + out];
 }
 
 // Inputs that only this node has yet to read: their buffers may be written over.
 static uint32_t last_reads(const Propagation *p, const PlanNode *node, const Iteration *iteration) {
     uint32_t last = 0;
     for (int in = 0; in < node->binding.n_in && in < MAX_ARGS; in++)
-        if (iteration->readers[p->plan->slots[p->plan->in_slots[node->in + in]].place] == 1)
+        if (iteration->readers[p->plan->in_places[node->in + in]] == 1)
             last |= BIT(in);
     return last;
 }
@@ -355,15 +366,16 @@ static void run_kernel(Propagation *p, int32_t i, Iteration *iteration) {
     kernel.in = p->pointers;
     kernel.out = p->pointers + node->binding.n_in;
     kernel.frame = iteration;
-    Status *status = run_any(node, &p->step->late[i], &kernel, last_reads(p, node, iteration));
+    uint32_t last = node->binding.op->inplace ? last_reads(p, node, iteration) : 0;
+    Status *status = run_any(node, &p->step->late[i], &kernel, last);
     kernel_ended(p, i, iteration, status);
 }
 
 static Status *merge(Propagation *p, int32_t i, Iteration *iteration) {
     const PlanNode *node = &p->plan->nodes[i];
-    int32_t which = iteration->which[p->plan->places[i]];
+    int32_t which = iteration->which[node->place];
     // The producer may be the previous iteration's NextIteration: its slot is in this iteration all the same.
-    put(p, iteration, node->out, slot_in(p, iteration, p->plan->in_slots[node->in + which]));
+    pass_on(p, iteration, p->plan->in_places[node->in + which], iteration, node->out);
     if (node->binding.n_out > 1 && iteration->readers[p->plan->slots[node->out + 1].place] > 0) {
         Tensor index;
         TRY(tensor_new(DT_int32, SCALAR_SHAPE, &index));
@@ -376,7 +388,6 @@ static Status *merge(Propagation *p, int32_t i, Iteration *iteration) {
 
 static void run_switch(Propagation *p, int32_t i, Iteration *iteration) {
     const PlanNode *node = &p->plan->nodes[i];
-    const Tensor *value = slot_in(p, iteration, p->plan->in_slots[node->in]);
     const Tensor *choice = slot_in(p, iteration, p->plan->in_slots[node->in + 1]);
     if (tensor_count(choice) != 1) {
         fail(p, node_error(node->binding.node,
@@ -388,7 +399,7 @@ static void run_switch(Propagation *p, int32_t i, Iteration *iteration) {
     int live = choice->dtype == DT_bool ? *(const bool *)choice->data : (int)tensor_int(choice, 0);
     if (live < 0 || live >= node->binding.n_out)
         live = node->binding.n_out - 1;  // _SwitchN: out of range takes the last
-    put(p, iteration, node->out + live, value);
+    pass_on(p, iteration, p->plan->in_places[node->in], iteration, node->out + live);
     tell(p, i, iteration, ~BIT(live), false);
     node_ends(p, i, iteration);
 }
@@ -404,7 +415,7 @@ static void run_dead(Propagation *p, int32_t i, Iteration *iteration) {
 
 static void run_node(Propagation *p, int32_t i, Iteration *iteration) {
     const PlanNode *node = &p->plan->nodes[i];
-    int32_t place = p->plan->places[i];
+    int32_t place = node->place;
     bool dead = node->flow == FLOW_MERGE ? !(iteration->merged[place] & MERGE_ALIVE) : iteration->dead[place] > 0;
     if (dead) {
         run_dead(p, i, iteration);
@@ -475,6 +486,7 @@ static void wait_completion(Propagation *p) {
 
 static void propagate(Propagation *p) {
     Step *step = p->step;
+    const bool any_order = stress_is_on(STRESS_ORDER);
     for (;;) {
         if (atomic_load_explicit(&p->any_done, memory_order_acquire))
             take_completions(p);
@@ -482,7 +494,7 @@ static void propagate(Propagation *p) {
             p->ready.n = 0;
         if (p->ready.n) {
             size_t at = p->ready.n - 1;
-            if (__builtin_expect(stress_is_on(STRESS_ORDER), 0))
+            if (__builtin_expect(any_order, 0))
                 at = stress_random() % p->ready.n;
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
