@@ -1,7 +1,9 @@
 // Memory — packs intermediate values into one block: those that never live at once may share bytes.
 //
 // Greedy by size: the largest value first, each at the lowest offset where no value that overlaps it in time lies. On
-// training steps of convnets this comes within a few percent of the lower bound, the most bytes alive at one node.
+// training steps of convnets this comes within a few percent of the lower bound, the most bytes alive at one node. It is
+// quadratic, so of a plan with many values only the largest take part; the small rest shares blocks by size class, above
+// them.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -37,6 +39,74 @@ static void insert_by_offset(Interval **placed, int n, Interval *interval) {
     placed[at] = interval;
 }
 
+// ---- the small rest: blocks of one power of two each, taken when a value begins and given back when it has ended
+
+enum { GREEDY_MOST = 4096, CLASSES = 48 };
+
+typedef struct {
+    int64_t offset;
+    int32_t next;   // in the list of free blocks, or of blocks that end at one time; -1: none
+} Block;
+
+static int class_of(size_t bytes) {
+    return bytes <= BUFFER_ALIGNMENT ? 6 : 64 - __builtin_clzll((unsigned long long)bytes - 1);
+}
+
+static int by_first(const void *a, const void *b) {
+    const Interval *x = *(Interval *const *)a, *y = *(Interval *const *)b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+// `rest` in order of their beginning; `ends` has room for every time. Blocks lie from `top` on.
+static int64_t share_by_class(Interval **rest, int n, int64_t top, Block *blocks, int32_t *ends, int32_t last_time) {
+    int32_t free_blocks[CLASSES];
+    for (int c = 0; c < CLASSES; c++)
+        free_blocks[c] = -1;
+    for (int32_t t = 0; t <= last_time; t++)
+        ends[t] = -1;
+    int32_t made = 0, now = 0;
+    for (int i = 0; i < n; i++) {
+        for (; now < rest[i]->first; now++) {
+            for (int32_t b = ends[now], next; b >= 0; b = next) {
+                next = blocks[b].next;
+                int c = (int)(blocks[b].offset & 63);  // offsets are multiples of 64: the class hides in the low bits
+                blocks[b].next = free_blocks[c];
+                free_blocks[c] = b;
+            }
+        }
+        int c = class_of(rest[i]->bytes);
+        int32_t b = free_blocks[c];
+        if (b >= 0) {
+            free_blocks[c] = blocks[b].next;
+        } else {
+            b = made++;
+            blocks[b].offset = top | c;
+            top += (int64_t)1 << c;
+        }
+        rest[i]->offset = blocks[b].offset & ~(int64_t)63;
+        blocks[b].next = ends[rest[i]->last];
+        ends[rest[i]->last] = b;
+    }
+    return top;
+}
+
+static Status *pack_rest(Interval **rest, int n, int64_t *top) {
+    int32_t last_time = 0;
+    for (int i = 0; i < n; i++)
+        last_time = rest[i]->last > last_time ? rest[i]->last : last_time;
+    Block *blocks = malloc(((size_t)n + 1) * sizeof *blocks);
+    int32_t *ends = malloc(((size_t)last_time + 1) * sizeof *ends);
+    if (blocks && ends) {
+        qsort(rest, (size_t)n, sizeof *rest, by_first);
+        *top = share_by_class(rest, n, *top, blocks, ends, last_time);
+    }
+    bool good = blocks && ends;
+    free(blocks);
+    free(ends);
+    NEED_MEMORY(good);
+    return OK;
+}
+
 static Status *lower_bound(const Interval *intervals, int n, size_t *out) {
     int32_t end = 0;
     for (int i = 0; i < n; i++)
@@ -70,13 +140,16 @@ Status *memory_pack(Interval *intervals, int n, size_t *out_bytes, size_t *out_l
     }
     qsort(order, (size_t)n, sizeof *order, by_size);
     int64_t top = 0;
-    for (int i = 0; i < n; i++) {
+    int greedy = n < GREEDY_MOST ? n : GREEDY_MOST;
+    for (int i = 0; i < greedy; i++) {
         order[i]->offset = lowest_gap(placed, i, order[i]);
         insert_by_offset(placed, i, order[i]);
         top = max_i64(top, order[i]->offset + (int64_t)order[i]->bytes);
     }
+    Status *status = n > greedy ? pack_rest(order + greedy, n - greedy, &top) : OK;
     free(order);
     free(placed);
+    TRY(status);
     *out_bytes = (size_t)top;
     return lower_bound(intervals, n, out_lower_bound);
 }

@@ -147,6 +147,22 @@ START_TEST(packs_memory_to_the_bound) {
 }
 END_TEST
 
+START_TEST(packs_many_small_values) {
+    enum { MANY = 20000 };
+    Interval *intervals = calloc(MANY, sizeof *intervals);
+    for (int i = 0; i < MANY; i++)
+        intervals[i] = (Interval){.first = i, .last = i + 1 + i % 3, .bytes = (size_t)(64 + i % 5 * 64)};
+    size_t bytes, bound;
+    GOOD(memory_pack(intervals, MANY, &bytes, &bound));
+    for (int i = 0; i < MANY; i++)
+        for (int j = i + 1; j < MANY && intervals[j].first <= intervals[i].last; j++)
+            ck_assert(intervals[i].offset + (int64_t)intervals[i].bytes <= intervals[j].offset ||
+                      intervals[j].offset + (int64_t)intervals[j].bytes <= intervals[i].offset);
+    ck_assert_uint_lt(bytes, 16 * bound);
+    free(intervals);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("passes");
     TCase *tests = tcase_create("all");
@@ -156,6 +172,7 @@ int main(void) {
     tcase_add_test(tests, removes_identities_but_not_fetched_ones);
     tcase_add_test(tests, fuses_chains_to_the_same_bits);
     tcase_add_test(tests, packs_memory_to_the_bound);
+    tcase_add_test(tests, packs_many_small_values);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
