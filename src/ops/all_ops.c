@@ -19,7 +19,10 @@
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
     X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
-    X(ConjugateTranspose) X(InvertPermutation)
+    X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) X(SplitV) \
+    X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) X(MirrorPadGrad) \
+    X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
+    X(TensorScatterMin) X(TensorScatterMax)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
     X(Conv2D) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \

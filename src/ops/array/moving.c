@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 Status *element_copy(const Tensor *from, int64_t j, const Tensor *to, int64_t i) {
+    size_t size = dtype_size(to->dtype);
+    if ((const char *)from->data + (size_t)j * size == (const char *)to->data + (size_t)i * size)
+        return OK;  // in place
     if (to->dtype == DT_string) {
         TString *s = (TString *)to->data + i;
         NEED_MEMORY(tstring_assign(s, tstring_str((const TString *)from->data + j)));
@@ -13,7 +16,6 @@ Status *element_copy(const Tensor *from, int64_t j, const Tensor *to, int64_t i)
         *object = object_retain(((Object **)from->data)[j]);
         object_release(old);
     } else {
-        size_t size = dtype_size(to->dtype);
         memcpy((char *)to->data + (size_t)i * size, (const char *)from->data + (size_t)j * size, size);
     }
     return OK;
@@ -133,14 +135,22 @@ void move_ready(Prepare *p, Move *move, int source) {
     p->cost = ns;
 }
 
-// ---------------------------------------- axes
+// ---------------------------------------- host integers
+
+int64_t host_int(const Tensor *tensor, int64_t i) {
+    switch (tensor->dtype) {
+    case DT_int8: return ((const int8_t *)tensor->data)[i];
+    case DT_int16: return ((const int16_t *)tensor->data)[i];
+    default: return tensor_int(tensor, i);
+    }
+}
 
 Status *axes_to_bits(const Tensor *axes, int rank, const char *what, uint32_t *out) {
     uint32_t bits = 0;
     int64_t n = tensor_count(axes);
     for (int64_t i = 0; i < n; i++) {
         int axis;
-        int64_t asked = tensor_int(axes, i);
+        int64_t asked = host_int(axes, i);
         NEED(asked >= -rank && asked < rank, INVALID_ARGUMENT, "%s %lld is not in [-%d, %d)", what, (long long)asked,
              rank, rank);
         TRY(shape_axis(asked, rank, &axis));

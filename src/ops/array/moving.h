@@ -34,5 +34,8 @@ FALLIBLE Status *element_copy(const Tensor *from, int64_t j, const Tensor *to, i
 // Axes of a tensor of `rank` dimensions as bits. INVALID_ARGUMENT where one is outside [-rank, rank) or named twice.
 FALLIBLE Status *axes_to_bits(const Tensor *axes, int rank, const char *what, uint32_t *out);
 
+// Element i of an integer tensor of any width: int8, int16, int32, int64.
+int64_t host_int(const Tensor *tensor, int64_t i);
+
 // In prepare: the value of a host input is needed now. (Where it isn't known yet the node is prepared again, late.)
 #define NEED_VALUE(p, i) NEED((p)->in[i]->data, FAILED_PRECONDITION, "the value of input %d is not known yet", (i))

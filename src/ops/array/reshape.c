@@ -41,19 +41,25 @@ static Status *reshape_shape(Shapes *s) {
     return OK;
 }
 
+// Where the wanted shape isn't known yet, it can't have been checked yet.
+static Status *reshape_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    return OK;
+}
+
 static void reshape_grad(Formula *f) {
     f->dx[0] = ReshapeLike(f->dy[0], f->x[0]);
 }
 
 static Status *reshape_partial(Shapes *s, Shape *value) {
-    return shapes_input_shape(s, 0, value);
+    return s->in[0].rank == 0 || s->in[0].rank == 1 ? shapes_input_shape(s, 0, value) : OK;
 }
 
 const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
     .needs = "scalar_or_vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
-    .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
+    .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
 };
 
 // ---------------------------------------- ExpandDims, Squeeze

@@ -126,7 +126,7 @@ static bool is_index(DType dtype) {
 
 static Status *cast_partial(Shapes *s, Shape *value) {
     bool integers = is_index(node_type(s->node, "SrcT")) && is_index(node_type(s->node, "DstT"));
-    return integers && s->in[0].rank <= 1 ? shapes_input_shape(s, 0, value) : OK;
+    return integers && (s->in[0].rank == 0 || s->in[0].rank == 1) ? shapes_input_shape(s, 0, value) : OK;
 }
 
 const Op op_Cast = {
