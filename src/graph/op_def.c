@@ -248,6 +248,11 @@ Status *signature_to_op_def(const Signature *signature, Arena *arena, OpDef *out
 
 // ---------------------------------------- to NodeDef
 
+static int compare_text(const void *a, const void *b) {
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+// Control inputs come in the order of their names, as TensorFlow writes them.
 static Status *inputs_to_proto(const Node *node, Arena *arena, NodeDef *out) {
     size_t n = (size_t)node->n_inputs + (size_t)node->n_controls;
     out->input.p = ARENA_ARRAY(arena, Str, n);
@@ -267,6 +272,8 @@ static Status *inputs_to_proto(const Node *node, Arena *arena, NodeDef *out) {
         NEED_MEMORY(name.p);
         out->input.p[out->input.n++] = name;
     }
+    if (node->n_controls > 1)
+        qsort(out->input.p + node->n_inputs, (size_t)node->n_controls, sizeof(Str), compare_text);
     return OK;
 }
 
