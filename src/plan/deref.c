@@ -1,9 +1,13 @@
 // Deref — where an op reads the value of a reference, the read becomes a node of its own, in front of its reader.
 //
 // TensorFlow reads a reference when the consumer runs, not when the variable's node does. So each reader gets its own
-// read, ordered by the reader's control inputs, and nothing merges them: reading is stateful.
+// read, which waits for all that the reader waits for, and nothing merges them: reading is stateful.
 #include "graph/build.h"
 #include "plan/pass.h"
+
+static bool waits_for_nothing(const Node *node) {
+    return node->n_inputs == 0 && node->n_controls == 0;
+}
 
 static Status *read_before(Draft *draft, Node *reader, int input) {
     Output from = reader->inputs[input];
@@ -15,6 +19,12 @@ static Status *read_before(Draft *draft, Node *reader, int input) {
     builder_input(&builder, from);
     for (int i = 0; i < reader->n_controls; i++)
         builder_control(&builder, reader->controls[i]);
+    // A Merge runs at its first input, and some of them come later than its output.
+    for (int i = 0; i < reader->n_inputs && node_flow(reader) == FLOW_NONE; i++) {
+        Node *other = reader->inputs[i].node;
+        if (i != input && !waits_for_nothing(other) && other != from.node)
+            builder_control(&builder, other);
+    }
     Node *read;
     TRY(builder_finish(&builder, &read));
     read->output_shapes[0] = from.node->output_shapes[from.index];

@@ -1,0 +1,235 @@
+// TensorList — see list.h: the object, and what its ops share.
+#include "ops/flow/list.h"
+
+#include <stdlib.h>
+
+static void list_free(Object *object) {
+    TensorList *list = (TensorList *)object;
+    for (size_t i = 0; i < list->items.n; i++)
+        tensor_clear(&list->items.p[i]);
+    vec_clear(&list->items);
+    free(list);
+}
+
+static void list_print(const Object *object, void *text) {
+    const TensorList *list = (const TensorList *)object;
+    text_format(text, "<TensorList of %zu %s>", list->items.n, dtype_name(list->dtype));
+}
+
+static const ObjectType list_type = {"TensorList", list_free, list_print};
+
+Status *list_prepare(Prepare *p) {
+    ListOwn *own = p->own;
+    const AttrValue *dtype = node_attr_find(p->node, "element_dtype"), *count = node_attr_find(p->node, "num_elements");
+    const AttrValue *grows = node_attr_find(p->node, "resize_if_index_out_of_bounds");
+    const AttrValue *shape = node_attr_find(p->node, "element_shape");
+    own->dtype = dtype ? dtype->type : DT_INVALID;
+    own->count = count ? count->i : -1;
+    own->grows = grows && grows->b;
+    own->shape = shape && shape->kind == ATTR_SHAPE ? *shape->shape : UNKNOWN_SHAPE;
+    return OK;
+}
+
+// ---------------------------------------- getting, making, changing
+
+Status *list_get(const Kernel *k, int i, const TensorList **out) {
+    const Tensor *variant = k->in[i];
+    const Object *object = variant->dtype == DT_variant && variant->shape.rank == 0 ? *(Object **)variant->data : NULL;
+    NEED(object && object->type == &list_type, INVALID_ARGUMENT, "input %d is not a tensor list: %s%s", i,
+         object ? object->type->name : dtype_name(variant->dtype), shape_text(&variant->shape));
+    const TensorList *list = (const TensorList *)object;
+    DType wanted = k->own ? ((const ListOwn *)k->own)->dtype : DT_INVALID;
+    NEED(wanted == DT_INVALID || list->dtype == wanted, INVALID_ARGUMENT,
+         "Invalid data types; op elements %s but list elements %s", dtype_name(wanted), dtype_name(list->dtype));
+    *out = list;
+    return OK;
+}
+
+static Status *list_new(DType dtype, const Shape *element_shape, TensorList **out) {
+    TensorList *list = calloc(1, sizeof *list);
+    NEED_MEMORY(list);
+    object_init(&list->object, &list_type);
+    list->dtype = dtype;
+    list->element_shape = *element_shape;
+    list->most = -1;
+    *out = list;
+    return OK;
+}
+
+// Puts the list into output i and takes it over.
+static Status *put(Kernel *k, int i, TensorList *list) {
+    Status *status = k->out[i]->buffer ? OK : kernel_output(k, i, SCALAR_SHAPE);
+    if (status) {
+        object_release(&list->object);
+        return status;
+    }
+    Object **slot = k->out[i]->data;
+    object_release(*slot);
+    *slot = &list->object;
+    return OK;
+}
+
+Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, TensorList **out) {
+    TensorList *list;
+    TRY(list_new(dtype, element_shape, &list));
+    TRY(put(k, i, list));
+    *out = list;
+    return OK;
+}
+
+Status *list_change(Kernel *k, size_t room, TensorList **out) {
+    const TensorList *from;
+    TRY(list_get(k, 0, &from));
+    // The machine has moved the input's buffer to the output when nobody else reads it.
+    bool moved = k->out[0]->buffer && !k->in[0]->buffer && k->out[0]->data == k->in[0]->data;
+    TensorList *list = (TensorList *)(uintptr_t)from;
+    if (!moved || !object_is_unique(&from->object)) {
+        TRY(list_new(from->dtype, &from->element_shape, &list));
+        list->most = from->most;
+        if (!vec_reserve(&list->items, from->items.n > room ? from->items.n : room)) {
+            object_release(&list->object);
+            FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        }
+        for (size_t i = 0; i < from->items.n; i++)
+            list->items.p[list->items.n++] = tensor_retain(&from->items.p[i]);
+        TRY(put(k, 0, list));
+    }
+    *out = list;
+    return OK;
+}
+
+Status *list_resize(TensorList *list, int64_t n) {
+    NEED(n >= 0 && n <= LIST_MOST, INVALID_ARGUMENT, "a list can't have %lld elements", (long long)n);
+    NEED_MEMORY(vec_reserve(&list->items, n));
+    while (list->items.n > (size_t)n)
+        tensor_clear(&list->items.p[--list->items.n]);
+    while (list->items.n < (size_t)n)
+        list->items.p[list->items.n++] = (Tensor){.dtype = list->dtype, .shape = UNKNOWN_SHAPE};
+    return OK;
+}
+
+Status *list_push(TensorList *list, Tensor item) {
+    if (vec_push(&list->items, item))
+        return OK;
+    tensor_clear(&item);
+    FAIL(RESOURCE_EXHAUSTED, "out of memory");
+}
+
+// ---------------------------------------- shapes
+
+Status *list_read_shape(const Tensor *value, Shape *out) {
+    if (value->shape.rank == 0) {
+        NEED(tensor_int(value, 0) == -1, INVALID_ARGUMENT,
+             "The only valid scalar shape tensor is the fully unknown shape specified as -1.");
+        *out = UNKNOWN_SHAPE;
+        return OK;
+    }
+    return tensor_to_shape(value, out);
+}
+
+Status *list_known_shape(const Shapes *s, int input, Shape *out) {
+    *out = UNKNOWN_SHAPE;
+    return s->value[input] ? list_read_shape(s->value[input], out) : OK;
+}
+
+Status *list_element_shape(const TensorList *list, const Shape *wanted, Shape *out) {
+    Shape shape;
+    TRY(shape_merge(&list->element_shape, wanted, &shape));
+    for (size_t i = 0; i < list->items.n && !shape_is_known(&shape); i++)
+        if (list->items.p[i].buffer)
+            TRY(shape_merge(&shape, &list->items.p[i].shape, &shape));
+    *out = shape;
+    return OK;
+}
+
+Status *list_check_index(const TensorList *list, int64_t index) {
+    NEED(index >= 0 && index < (int64_t)list->items.n, INVALID_ARGUMENT,
+         "Trying to access element %lld in a list with %zu elements.", (long long)index, list->items.n);
+    return OK;
+}
+
+Status *list_check_item(const TensorList *list, const Tensor *item, const char *what) {
+    NEED(item->dtype == list->dtype, INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to %s %s",
+         dtype_name(list->dtype), what, dtype_name(item->dtype));
+    NEED(shape_compatible(&list->element_shape, &item->shape), INVALID_ARGUMENT,
+         "Tried to %s a tensor with incompatible shape to a list. Op element shape: %s list shape: %s", what,
+         shape_text(&item->shape), shape_text(&list->element_shape));
+    return OK;
+}
+
+// ---------------------------------------- elements
+
+Status *list_copy_span(const Tensor *from, int64_t first, const Tensor *to, int64_t at, int64_t n) {
+    size_t size = dtype_size(from->dtype);
+    Tensor source = *from, target = *to;
+    source.data = (char *)from->data + (size_t)first * size;
+    target.data = (char *)to->data + (size_t)at * size;
+    source.shape = target.shape = SHAPE(n);
+    return n ? tensor_copy_elements(&source, &target) : OK;
+}
+
+Status *list_element(const TensorList *list, int64_t i, const Shape *shape, Tensor *out) {
+    const Tensor *item = &list->items.p[i];
+    if (item->buffer) {
+        NEED(shape_compatible(&item->shape, shape), INVALID_ARGUMENT,
+             "element %lld of the list has shape %s, expected %s", (long long)i, shape_text(&item->shape),
+             shape_text(shape));
+        *out = tensor_retain(item);
+        return OK;
+    }
+    NEED(shape_is_known(shape), INVALID_ARGUMENT, "Trying to read an uninitialized tensor but element_shape is not "
+         "fully defined: %s and no list element is set.", shape_text(shape));
+    Tensor zeros;
+    TRY(tensor_new(list->dtype, *shape, &zeros));
+    if (dtype_is_plain(list->dtype))
+        memset(zeros.data, 0, tensor_bytes(&zeros));
+    *out = zeros;
+    return OK;
+}
+
+Status *list_row(const Tensor *tensor, int64_t first, int64_t n, bool keep_dim, Tensor *out) {
+    Shape shape = tensor->shape;
+    int64_t row = shape_span(&shape, 1, shape.rank);
+    if (keep_dim) {
+        shape.dims[0] = n;
+    } else {
+        memmove(shape.dims, shape.dims + 1, sizeof shape.dims - sizeof *shape.dims);
+        shape.dims[MAX_RANK - 1] = 0;
+        shape.rank--;
+    }
+    AUTO(tensor) Tensor copy = {0};
+    TRY(tensor_new(tensor->dtype, shape, &copy));
+    TRY(list_copy_span(tensor, first * row, &copy, 0, n * row));
+    *out = tensor_retain(&copy);
+    return OK;
+}
+
+Status *list_stack(Kernel *k, int i, const TensorList *list, const Tensor *indices, const Shape *wanted) {
+    int64_t n = indices ? tensor_count(indices) : (int64_t)list->items.n;
+    Shape element, shape;
+    TRY(list_element_shape(list, wanted, &element));
+    NEED(shape_is_known(&element), INVALID_ARGUMENT,
+         "Tried to stack elements of an empty list with non-fully-defined element_shape: %s", shape_text(&element));
+    int64_t dims[MAX_RANK + 1] = {n};
+    memcpy(dims + 1, element.dims, (size_t)element.rank * sizeof *dims);
+    TRY(shape_make(dims, element.rank + 1, &shape));
+    for (int64_t j = 0; j < n; j++) {
+        int64_t at = indices ? tensor_int(indices, j) : j;
+        TRY(list_check_index(list, at));
+        const Tensor *item = &list->items.p[at];
+        NEED(!item->buffer || shape_equal(&item->shape, &element), INVALID_ARGUMENT,
+             "Tried to stack list which has an element of shape %s with elements of shape %s", shape_text(&item->shape),
+             shape_text(&element));
+    }
+    TRY(kernel_output(k, i, shape));
+    int64_t count = shape_count(&element);
+    size_t bytes = (size_t)count * dtype_size(list->dtype);
+    for (int64_t j = 0; j < n; j++) {
+        const Tensor *item = &list->items.p[indices ? tensor_int(indices, j) : j];
+        if (item->buffer)
+            TRY(list_copy_span(item, 0, k->out[i], j * count, count));
+        else if (dtype_is_plain(list->dtype))
+            memset((char *)k->out[i]->data + (size_t)j * bytes, 0, bytes);
+    }
+    return OK;
+}
