@@ -9,6 +9,21 @@ static bool waits_for_nothing(const Node *node) {
     return node->n_inputs == 0 && node->n_controls == 0;
 }
 
+// What is fetched is what the variable is in the end: TensorFlow hands out the memory itself. Not where there is control
+// flow: an update that does not take place must not take the read with it.
+static void wait_for_updates(NodeBuilder *builder, const Draft *draft, const Node *variable) {
+    const Graph *graph = draft->graph;
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i] && node_flow(graph->nodes.p[i]) >= FLOW_SWITCH &&
+            node_flow(graph->nodes.p[i]) <= FLOW_LOOP_COND)
+            return;
+    for (size_t i = 0; i < variable->uses.n; i++) {
+        Use use = variable->uses.p[i];
+        if (use.input >= 0 && node_input_is_ref(use.node, use.input) && !(node_op(use.node)->flags & OP_REF_READ))
+            builder_control(builder, use.node);
+    }
+}
+
 static Status *read_before(Draft *draft, Node *reader, int input) {
     Output from = reader->inputs[input];
     AUTO(arena) Arena arena = {0};
@@ -25,6 +40,8 @@ static Status *read_before(Draft *draft, Node *reader, int input) {
         if (i != input && !waits_for_nothing(other) && other != from.node)
             builder_control(&builder, other);
     }
+    if (node_flow(reader) == FLOW_RETVAL)
+        wait_for_updates(&builder, draft, from.node);
     Node *read;
     TRY(builder_finish(&builder, &read));
     read->output_shapes[0] = from.node->output_shapes[from.index];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static void list_free(Object *object) {
-    TensorList *list = (TensorList *)object;
+    VariantList *list = (VariantList *)object;
     for (size_t i = 0; i < list->items.n; i++)
         tensor_clear(&list->items.p[i]);
     vec_clear(&list->items);
@@ -12,7 +12,7 @@ static void list_free(Object *object) {
 }
 
 static void list_print(const Object *object, void *text) {
-    const TensorList *list = (const TensorList *)object;
+    const VariantList *list = (const VariantList *)object;
     text_format(text, "<TensorList of %zu %s>", list->items.n, dtype_name(list->dtype));
 }
 
@@ -32,12 +32,12 @@ Status *list_prepare(Prepare *p) {
 
 // ---------------------------------------- getting, making, changing
 
-Status *list_get(const Kernel *k, int i, const TensorList **out) {
+Status *list_get(const Kernel *k, int i, const VariantList **out) {
     const Tensor *variant = k->in[i];
     const Object *object = variant->dtype == DT_variant && variant->shape.rank == 0 ? *(Object **)variant->data : NULL;
     NEED(object && object->type == &list_type, INVALID_ARGUMENT, "input %d is not a tensor list: %s%s", i,
          object ? object->type->name : dtype_name(variant->dtype), shape_text(&variant->shape));
-    const TensorList *list = (const TensorList *)object;
+    const VariantList *list = (const VariantList *)object;
     DType wanted = k->own ? ((const ListOwn *)k->own)->dtype : DT_INVALID;
     NEED(wanted == DT_INVALID || list->dtype == wanted, INVALID_ARGUMENT,
          "Invalid data types; op elements %s but list elements %s", dtype_name(wanted), dtype_name(list->dtype));
@@ -45,8 +45,8 @@ Status *list_get(const Kernel *k, int i, const TensorList **out) {
     return OK;
 }
 
-static Status *list_new(DType dtype, const Shape *element_shape, TensorList **out) {
-    TensorList *list = calloc(1, sizeof *list);
+static Status *list_new(DType dtype, const Shape *element_shape, VariantList **out) {
+    VariantList *list = calloc(1, sizeof *list);
     NEED_MEMORY(list);
     object_init(&list->object, &list_type);
     list->dtype = dtype;
@@ -57,7 +57,7 @@ static Status *list_new(DType dtype, const Shape *element_shape, TensorList **ou
 }
 
 // Puts the list into output i and takes it over.
-static Status *put(Kernel *k, int i, TensorList *list) {
+static Status *put(Kernel *k, int i, VariantList *list) {
     Status *status = k->out[i]->buffer ? OK : kernel_output(k, i, SCALAR_SHAPE);
     if (status) {
         object_release(&list->object);
@@ -69,20 +69,20 @@ static Status *put(Kernel *k, int i, TensorList *list) {
     return OK;
 }
 
-Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, TensorList **out) {
-    TensorList *list;
+Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, VariantList **out) {
+    VariantList *list;
     TRY(list_new(dtype, element_shape, &list));
     TRY(put(k, i, list));
     *out = list;
     return OK;
 }
 
-Status *list_change(Kernel *k, size_t room, TensorList **out) {
-    const TensorList *from;
+Status *list_change(Kernel *k, size_t room, VariantList **out) {
+    const VariantList *from;
     TRY(list_get(k, 0, &from));
     // The machine has moved the input's buffer to the output when nobody else reads it.
     bool moved = k->out[0]->buffer && !k->in[0]->buffer && k->out[0]->data == k->in[0]->data;
-    TensorList *list = (TensorList *)(uintptr_t)from;
+    VariantList *list = (VariantList *)(uintptr_t)from;
     if (!moved || !object_is_unique(&from->object)) {
         TRY(list_new(from->dtype, &from->element_shape, &list));
         list->most = from->most;
@@ -98,7 +98,7 @@ Status *list_change(Kernel *k, size_t room, TensorList **out) {
     return OK;
 }
 
-Status *list_resize(TensorList *list, int64_t n) {
+Status *list_resize(VariantList *list, int64_t n) {
     NEED(n >= 0 && n <= LIST_MOST, INVALID_ARGUMENT, "a list can't have %lld elements", (long long)n);
     NEED_MEMORY(vec_reserve(&list->items, n));
     while (list->items.n > (size_t)n)
@@ -108,7 +108,7 @@ Status *list_resize(TensorList *list, int64_t n) {
     return OK;
 }
 
-Status *list_push(TensorList *list, Tensor item) {
+Status *list_push(VariantList *list, Tensor item) {
     if (vec_push(&list->items, item))
         return OK;
     tensor_clear(&item);
@@ -132,7 +132,7 @@ Status *list_known_shape(const Shapes *s, int input, Shape *out) {
     return s->value[input] ? list_read_shape(s->value[input], out) : OK;
 }
 
-Status *list_element_shape(const TensorList *list, const Shape *wanted, Shape *out) {
+Status *list_element_shape(const VariantList *list, const Shape *wanted, Shape *out) {
     Shape shape;
     TRY(shape_merge(&list->element_shape, wanted, &shape));
     for (size_t i = 0; i < list->items.n && !shape_is_known(&shape); i++)
@@ -142,13 +142,13 @@ Status *list_element_shape(const TensorList *list, const Shape *wanted, Shape *o
     return OK;
 }
 
-Status *list_check_index(const TensorList *list, int64_t index) {
+Status *list_check_index(const VariantList *list, int64_t index) {
     NEED(index >= 0 && index < (int64_t)list->items.n, INVALID_ARGUMENT,
          "Trying to access element %lld in a list with %zu elements.", (long long)index, list->items.n);
     return OK;
 }
 
-Status *list_check_item(const TensorList *list, const Tensor *item, const char *what) {
+Status *list_check_item(const VariantList *list, const Tensor *item, const char *what) {
     NEED(item->dtype == list->dtype, INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to %s %s",
          dtype_name(list->dtype), what, dtype_name(item->dtype));
     NEED(shape_compatible(&list->element_shape, &item->shape), INVALID_ARGUMENT,
@@ -168,7 +168,7 @@ Status *list_copy_span(const Tensor *from, int64_t first, const Tensor *to, int6
     return n ? tensor_copy_elements(&source, &target) : OK;
 }
 
-Status *list_element(const TensorList *list, int64_t i, const Shape *shape, Tensor *out) {
+Status *list_element(const VariantList *list, int64_t i, const Shape *shape, Tensor *out) {
     const Tensor *item = &list->items.p[i];
     if (item->buffer) {
         NEED(shape_compatible(&item->shape, shape), INVALID_ARGUMENT,
@@ -204,7 +204,7 @@ Status *list_row(const Tensor *tensor, int64_t first, int64_t n, bool keep_dim, 
     return OK;
 }
 
-Status *list_stack(Kernel *k, int i, const TensorList *list, const Tensor *indices, const Shape *wanted) {
+Status *list_stack(Kernel *k, int i, const VariantList *list, const Tensor *indices, const Shape *wanted) {
     int64_t n = indices ? tensor_count(indices) : (int64_t)list->items.n;
     Shape element, shape;
     TRY(list_element_shape(list, wanted, &element));

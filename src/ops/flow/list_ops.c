@@ -63,7 +63,7 @@ static Status *element_shape_shape(Shapes *s) {
 
 static Status *empty_run(Kernel *k) {
     Shape shape;
-    TensorList *list;
+    VariantList *list;
     TRY(list_read_shape(k->in[0], &shape));
     TRY(list_make(k, 0, ((const ListOwn *)k->own)->dtype, &shape, &list));
     list->most = tensor_int(k->in[1], 0);
@@ -72,7 +72,7 @@ static Status *empty_run(Kernel *k) {
 
 static Status *reserve_run(Kernel *k) {
     Shape shape;
-    TensorList *list;
+    VariantList *list;
     int64_t n = tensor_int(k->in[1], 0);
     NEED(n >= 0, INVALID_ARGUMENT, "The num_elements to reserve must be a non negative number, but got %lld",
          (long long)n);
@@ -84,7 +84,7 @@ static Status *reserve_run(Kernel *k) {
 static Status *from_run(Kernel *k) {
     const Tensor *tensor = k->in[0];
     Shape shape;
-    TensorList *list;
+    VariantList *list;
     TRY(list_read_shape(k->in[1], &shape));
     TRY(list_make(k, 0, tensor->dtype, &shape, &list));
     for (int64_t i = 0; i < tensor->shape.dims[0]; i++) {
@@ -103,7 +103,7 @@ static Status *from_run(Kernel *k) {
 static Status *split_run(Kernel *k) {
     const Tensor *tensor = k->in[0], *lengths = k->in[2];
     Shape shape;
-    TensorList *list;
+    VariantList *list;
     TRY(list_read_shape(k->in[1], &shape));
     TRY(list_make(k, 0, tensor->dtype, &shape, &list));
     int64_t at = 0, rows = tensor->shape.dims[0];
@@ -125,7 +125,7 @@ static Status *split_run(Kernel *k) {
 // ---------------------------------------- pushing and popping
 
 static Status *push_run(Kernel *k) {
-    TensorList *list;
+    VariantList *list;
     TRY(list_change(k, 0, &list));
     TRY(list_check_item(list, k->in[1], "append"));
     NEED(list->most < 0 || (int64_t)list->items.n < list->most, INVALID_ARGUMENT,
@@ -137,7 +137,7 @@ static Status *push_run(Kernel *k) {
 }
 
 static Status *pop_run(Kernel *k) {
-    const TensorList *from;
+    const VariantList *from;
     Shape wanted, shape;
     TRY(list_get(k, 0, &from));
     NEED(from->items.n, INVALID_ARGUMENT, "Trying to pop from an empty list.");
@@ -150,7 +150,7 @@ static Status *pop_run(Kernel *k) {
     Tensor item;
     TRY(list_element(from, (int64_t)last, &shape, &item));
     kernel_set_output(k, 1, item);
-    TensorList *list;
+    VariantList *list;
     TRY(list_change(k, 0, &list));
     return list_resize(list, (int64_t)last);
 }
@@ -158,14 +158,14 @@ static Status *pop_run(Kernel *k) {
 // ---------------------------------------- items
 
 static Status *length_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     TRY(list_get(k, 0, &list));
     *(int32_t *)k->out[0]->data = (int32_t)list->items.n;
     return OK;
 }
 
 static Status *element_shape_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     TRY(list_get(k, 0, &list));
     const Shape *shape = &list->element_shape;
     TRY(kernel_output(k, 0, shape->rank < 0 ? SCALAR_SHAPE : SHAPE(shape->rank)));
@@ -181,7 +181,7 @@ static Status *element_shape_run(Kernel *k) {
 }
 
 static Status *get_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     Shape wanted, shape;
     TRY(list_get(k, 0, &list));
     int64_t at = tensor_int(k->in[1], 0);
@@ -198,7 +198,7 @@ static Status *get_run(Kernel *k) {
 }
 
 static Status *set_run(Kernel *k) {
-    TensorList *list;
+    VariantList *list;
     TRY(list_change(k, 0, &list));
     int64_t at = tensor_int(k->in[1], 0);
     if (((const ListOwn *)k->own)->grows && at >= (int64_t)list->items.n)
@@ -213,7 +213,7 @@ static Status *set_run(Kernel *k) {
 }
 
 static Status *resize_run(Kernel *k) {
-    TensorList *list;
+    VariantList *list;
     int64_t n = tensor_int(k->in[1], 0);
     NEED(n >= 0, INVALID_ARGUMENT, "TensorListSlice expects size to be non-negative. Got: %lld", (long long)n);
     TRY(list_change(k, 0, &list));
@@ -221,8 +221,8 @@ static Status *resize_run(Kernel *k) {
 }
 
 static Status *concat_lists_run(Kernel *k) {
-    const TensorList *more;
-    TensorList *list;
+    const VariantList *more;
+    VariantList *list;
     TRY(list_get(k, 1, &more));
     TRY(list_change(k, more->items.n, &list));
     for (size_t i = 0, n = more->items.n; i < n; i++)
@@ -233,7 +233,7 @@ static Status *concat_lists_run(Kernel *k) {
 // ---------------------------------------- stacking and scattering
 
 static Status *stack_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     Shape wanted;
     TRY(list_get(k, 0, &list));
     int64_t count = ((const ListOwn *)k->own)->count;
@@ -245,7 +245,7 @@ static Status *stack_run(Kernel *k) {
 }
 
 static Status *gather_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     Shape wanted;
     TRY(list_get(k, 0, &list));
     TRY(list_read_shape(k->in[2], &wanted));
@@ -253,7 +253,7 @@ static Status *gather_run(Kernel *k) {
 }
 
 // Row i of the tensor goes to element indices[i]; the list grows as needed.
-static Status *scatter_into(TensorList *list, const Tensor *tensor, const Tensor *indices, bool grows) {
+static Status *scatter_into(VariantList *list, const Tensor *tensor, const Tensor *indices, bool grows) {
     NEED(tensor->shape.dims[0] == tensor_count(indices), INVALID_ARGUMENT,
          "Invalid number of rows in input tensor. Expected: %lld Actual: %lld", (long long)tensor_count(indices),
          (long long)tensor->shape.dims[0]);
@@ -275,7 +275,7 @@ static Status *scatter_into(TensorList *list, const Tensor *tensor, const Tensor
 
 static Status *scatter_run(Kernel *k) {
     Shape shape;
-    TensorList *list;
+    VariantList *list;
     TRY(list_read_shape(k->in[2], &shape));
     TRY(list_make(k, 0, k->in[0]->dtype, &shape, &list));
     int64_t n = k->n_in > 3 ? tensor_int(k->in[3], 0) : -1;
@@ -286,13 +286,13 @@ static Status *scatter_run(Kernel *k) {
 }
 
 static Status *scatter_existing_run(Kernel *k) {
-    TensorList *list;
+    VariantList *list;
     TRY(list_change(k, 0, &list));
     return scatter_into(list, k->in[1], k->in[2], true);
 }
 
 // Elements one behind the other along their first dimension.
-static Status *concat_run_of(Kernel *k, const TensorList *list, const Shape *wanted, const Tensor *leading) {
+static Status *concat_run_of(Kernel *k, const VariantList *list, const Shape *wanted, const Tensor *leading) {
     AUTO(arena) Arena arena = {0};
     int64_t n = (int64_t)list->items.n, rows = 0;
     int64_t *lengths = ARENA_ARRAY(&arena, int64_t, n);
@@ -343,7 +343,7 @@ static Status *concat_run_of(Kernel *k, const TensorList *list, const Shape *wan
 }
 
 static Status *concat_run(Kernel *k) {
-    const TensorList *list;
+    const VariantList *list;
     TRY(list_get(k, 0, &list));
     Shape wanted = ((const ListOwn *)k->own)->shape;
     if (k->n_in > 1)
