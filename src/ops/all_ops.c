@@ -18,7 +18,9 @@
 
 #define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
-    X(Equal) X(NotEqual) X(ArgMax) X(ArgMin)
+    X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
+    X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) X(Cumprod) \
+    X(CumulativeLogsumexp)
 
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
@@ -26,7 +28,8 @@
     X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) X(SplitV) \
     X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) X(MirrorPadGrad) \
     X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
-    X(TensorScatterMin) X(TensorScatterMax)
+    X(TensorScatterMin) X(TensorScatterMax) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
+    X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) X(DynamicPartition)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
     X(Conv2D) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \

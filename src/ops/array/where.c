@@ -1,0 +1,49 @@
+// Where — the places of the elements that are not zero.
+#include "loops/cast.h"
+#include "ops/array/moving.h"
+
+static Status *where_shape(Shapes *s) {
+    s->out[0] = SHAPE(UNKNOWN_DIM, s->in[0].rank < 0 ? UNKNOWN_DIM : s->in[0].rank);
+    return OK;
+}
+
+static Status *where_prepare(Prepare *p) {
+    CastLoop *cast = p->own;
+    NEED(cast_find(p->in[0]->dtype, DT_bool, cast), UNIMPLEMENTED, "no kernel for type %s", dtype_name(p->in[0]->dtype));
+    p->scratch = p->in[0]->dtype == DT_bool ? 0 : (size_t)shape_count(&p->in[0]->shape);
+    p->cost = shape_count(&p->in[0]->shape);
+    return OK;
+}
+
+static Status *where_run(Kernel *k) {
+    const Tensor *in = k->in[0];
+    const Shape *shape = &in->shape;
+    int64_t n = tensor_count(in), found = 0;
+    const uint8_t *set = in->data;
+    if (in->dtype != DT_bool && n) {
+        cast_run(k->own, in->data, k->scratch, n);
+        set = k->scratch;
+    }
+    for (int64_t i = 0; i < n; i++)
+        found += set[i] != 0;
+    TRY(kernel_output(k, 0, SHAPE(found, shape->rank)));
+    int64_t *out = k->out[0]->data, steps[MAX_RANK];
+    for (int d = shape->rank - 1, step = 0; d >= 0; d--, step++)
+        steps[d] = step ? steps[d + 1] * shape->dims[d + 1] : 1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        for (int d = 0; set[i] && d < shape->rank; d++) {
+            *out++ = rest / steps[d];
+            rest %= steps[d];
+        }
+    }
+    return OK;
+}
+
+const Op op_Where = {
+    .signature = "Where(input: T) -> index: int64; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, "
+                 "quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool",
+    .doc = "The indices of the elements that are not zero, one row for each.", .shape = where_shape,
+    .prepare = where_prepare, .own_size = sizeof(CastLoop), .cpu = ANY_TYPE(where_run),
+    .flags = OP_LATE | OP_NO_GRADIENT,
+};

@@ -1,0 +1,91 @@
+// Cumsum, Cumprod, CumulativeLogsumexp — running folds along an axis.
+#include "loops/reduce.h"
+#include "ops/array/moving.h"
+
+static Status *scan_shape(Shapes *s) {
+    int64_t axis;
+    const Shape *in = &s->in[0];
+    if (in->rank >= 0 && shapes_input_int(s, 1, &axis))
+        NEED(axis >= -in->rank && axis < in->rank, INVALID_ARGUMENT,
+             "ScanOp: Expected scan axis in the range [%d, %d), but got %lld", -in->rank, in->rank, (long long)axis);
+    s->out[0] = *in;
+    return OK;
+}
+
+typedef struct {
+    int64_t outer, n, inner;
+    ScanOp op;
+    bool exclusive, reverse;
+} Scan;
+
+static void scan_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const Scan *own = k->own;
+    DType dtype = k->in[0]->dtype;
+    size_t offset = (size_t)(first * own->n * own->inner) * dtype_size(dtype);
+    (void)reduce_scan(own->op, dtype, (const char *)k->in[0]->data + offset, (char *)k->out[0]->data + offset,
+                      last - first, own->n, own->inner, own->exclusive, own->reverse);
+}
+
+static Status *scan_run(Kernel *k) {
+    const Scan *own = k->own;
+    if (own->outer && own->n && own->inner)
+        kernel_parallel(k, own->outer, own->n * own->inner + 1, scan_range, k);
+    return OK;
+}
+
+static Status *scan_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    Scan *own = p->own;
+    const Tensor *in = p->in[0];
+    int axis;
+    TRY(shape_axis(prepare_input_int(p, 1, 0), in->shape.rank, &axis));
+    *own = (Scan){shape_span(&in->shape, 0, axis), in->shape.dims[axis], shape_span(&in->shape, axis + 1, in->shape.rank),
+                  *(const ScanOp *)node_op(p->node)->row, node_bool(p->node, "exclusive"), node_bool(p->node, "reverse")};
+    char one[16] = {0}, result[16];
+    NEED(reduce_scan(own->op, in->dtype, one, result, 1, 1, 1, false, false), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(in->dtype));
+    p->cost = shape_count(&in->shape);
+    return OK;
+}
+
+static Output scan_back(Formula *f, Output x) {
+    return Cumsum(x, f->x[1], node_bool(f->node, "exclusive"), !node_bool(f->node, "reverse"));
+}
+
+static void cumsum_grad(Formula *f) {
+    f->dx[0] = scan_back(f, f->dy[0]);
+}
+
+static void cumprod_grad(Formula *f) {  // the running sum of y dy from the other end, over x
+    f->dx[0] = DivNoNan(scan_back(f, Mul(f->y[0], f->dy[0])), f->x[0]);
+}
+
+static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) from the other end, in logarithms by sign
+    Output x = f->x[0], y = f->y[0], dy = f->dy[0], zero = ZerosLike(dy);
+    FormulaAttr attrs[] = {BOOL_ATTR("exclusive", node_bool(f->node, "exclusive")),
+                           BOOL_ATTR("reverse", !node_bool(f->node, "reverse")), {0}};
+    Output lowest = Scalar(-INFINITY, dy), parts[2];
+    for (int i = 0; i < 2; i++) {
+        Output side = i ? Neg(dy) : dy;
+        Output logs = Select(Greater(side, zero), Log(Maximum(side, zero)), lowest);
+        parts[i] = Exp(Add(formula_op(f, "CumulativeLogsumexp", (Output[]){Sub(logs, y), f->x[1]}, 2, attrs), x));
+    }
+    f->dx[0] = Sub(parts[0], parts[1]);
+}
+
+#define NUMBERS_TEXT                                                                                         \
+    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
+    "quint16, uint16, complex128, half, uint32, uint64}"
+#define SCAN_ROW(Name, WORD, types, text, gradient)                                                               \
+    static const ScanOp Name##_row = SCAN_##WORD;                                                                 \
+    const Op op_##Name = {                                                                                        \
+        .signature = #Name "(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: " types \
+                           "; Tidx: {int32, int64} = int32",                                                      \
+        .doc = text, .needs = "one(axis)", .shape = scan_shape, .grad = gradient, .prepare = scan_prepare,         \
+        .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Name##_row,                   \
+    };
+SCAN_ROW(Cumsum, SUM, NUMBERS_TEXT, "Running sum along an axis.", cumsum_grad)
+SCAN_ROW(Cumprod, PROD, NUMBERS_TEXT, "Running product along an axis.", cumprod_grad)
+SCAN_ROW(CumulativeLogsumexp, LOGSUMEXP, "{bfloat16, half, float, double}",
+         "Running logarithm of the sum of exponentials along an axis.", logsumexp_grad)
