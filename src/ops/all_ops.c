@@ -35,7 +35,10 @@
     X(Conv2D) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \
     X(DepthwiseConv2dNativeBackpropInput) X(DepthwiseConv2dNativeBackpropFilter) \
     X(MaxPool) X(MaxPoolV2) X(MaxPoolGrad) X(MaxPoolGradV2) X(AvgPool) X(AvgPoolGrad) \
-    X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2)
+    X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2) \
+    X(MaxPoolWithArgmax) X(MaxPoolGradWithArgmax) X(MaxPoolGradGrad) X(MaxPoolGradGradV2) \
+    X(MaxPoolGradGradWithArgmax) X(LRN) X(LRNGrad) X(FusedBatchNorm) X(FusedBatchNormV2) X(FusedBatchNormV3) \
+    X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \

@@ -1,26 +1,9 @@
 // Pooling — windows reduced to their greatest or mean element, and the gradients.
-#include "ops/nn/geometry.h"
-#include "ops/nn/lanes.h"
-#include "ops/nn/staging.h"
-
-// Op.row of a pool.
-typedef struct {
-    bool sizes_are_inputs;   // V2: ksize and strides are the last two inputs
-} PoolRow;
-
-typedef struct {
-    WindowShape window;
-    bool planes;
-    DType compute;
-    Stage x, y, dy, out;
-    LanePlan lanes;
-    int64_t image_cost;      // ns
-} Pool;
+#include "ops/nn/pool.h"
 
 // ---------------------------------------- geometry
 
-// ksize and strides of a V2 op, whose values may not be known yet.
-static Status *read_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out) {
+Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out) {
     const PoolRow *row = node_op(node)->row;
     *known = true;
     if (!row || !row->sizes_are_inputs)
@@ -38,10 +21,10 @@ static Status *read_sliding(const Node *node, const Tensor *ksize, const Tensor 
     return sliding_of_pool(node, k, s, out);
 }
 
-static Status *pool_output_shape(Shapes *s) {
+Status *pool_output_shape(Shapes *s) {
     Sliding sliding;
     bool known;
-    TRY(read_sliding(s->node, s->value[s->n_in - 2 < 0 ? 0 : s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
+    TRY(pool_sliding(s->node, s->value[s->n_in - 2 < 0 ? 0 : s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
     if (!known)
         s->out[0] = (Shape){4, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}};
     else
@@ -60,10 +43,9 @@ static DType pool_compute(DType dtype) {
     }
 }
 
-// Reads the geometry for images of shape `x`. A pool along the channels is one along the width of rows of channels.
-static Status *prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding) {
+Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding) {
     bool known;
-    TRY(read_sliding(p->node, p->in[p->n_in - 2 < 0 ? 0 : p->n_in - 2], p->in[p->n_in - 1], &known, sliding));
+    TRY(pool_sliding(p->node, p->in[p->n_in - 2 < 0 ? 0 : p->n_in - 2], p->in[p->n_in - 1], &known, sliding));
     NEED(known, INTERNAL, "ksize and strides must be known");
     TRY(pool_window(sliding, x, &pool->window));
     pool->planes = sliding->planes;
@@ -76,6 +58,7 @@ static Status *prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *poo
     return OK;
 }
 
+// A pool along the channels is one along the width of rows of channels.
 static void along_channels(const Sliding *sliding, Pool *pool) {
     WindowShape w = pool->window;
     w.batch *= w.in_h;
@@ -94,7 +77,7 @@ static Status *forward_prepare(Prepare *p) {
     Pool *pool = p->own;
     Sliding sliding;
     DType dtype = p->in[0]->dtype;
-    TRY(prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
+    TRY(pool_prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
     bool turn = sliding.planes && sliding.depth_window > 1;
     if (sliding.depth_window > 1) {
         along_channels(&sliding, pool);
@@ -123,8 +106,6 @@ typedef struct {
     const Pool *pool;
     const void *x, *dy;
     void *out;
-    int64_t *argmax;
-    bool include_batch;
     Lanes lanes;
 } Work;
 
@@ -172,12 +153,11 @@ static void max_grad_images(void *arg, int64_t first, int64_t last) {
     lanes_give(&work->lanes, lane);
 }
 
-// The inputs are images, their pool, and the gradient of that.
-static Status *max_grad_shape(Shapes *s) {
+Status *pool_grad_shape(Shapes *s) {
     Sliding sliding;
     bool known;
     Shape y;
-    TRY(read_sliding(s->node, s->value[s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
+    TRY(pool_sliding(s->node, s->value[s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
     s->out[0] = s->in[0];
     if (!known)
         return OK;
@@ -193,7 +173,7 @@ static Status *max_grad_prepare(Prepare *p) {
     Pool *pool = p->own;
     Sliding sliding;
     DType dtype = p->in[0]->dtype;
-    TRY(prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
+    TRY(pool_prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
     NEED(sliding.depth_window == 1, UNIMPLEMENTED, "MaxPoolGrad is not yet supported along the channels");
     TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, false, &pool->x));
     TRY(stage_input(p, dtype, pool->compute, &p->in[2]->shape, false, &pool->dy));
@@ -233,7 +213,7 @@ static Status *avg_grad_prepare(Prepare *p) {
     Shape y;
     DType dtype = p->in[1]->dtype;
     NEED(shape_is_known(&p->out[0]->shape), INVALID_ARGUMENT, "orig_input_shape must not be negative");
-    TRY(prepare_window(p, &p->out[0]->shape, dtype, pool, &sliding));
+    TRY(pool_prepare_window(p, &p->out[0]->shape, dtype, pool, &sliding));
     TRY(pool_shape(&sliding, &p->out[0]->shape, &y));
     NEED(shape_equal(&y, &p->in[1]->shape), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
          shape_text(&y), shape_text(&p->in[1]->shape));
@@ -278,19 +258,14 @@ static void avg_grad_formula(Formula *f) {
     f->dx[1] = Like("AvgPool", f->dy[0]);
 }
 
-static const PoolRow by_inputs = {true};
+const PoolRow pool_sizes_are_inputs = {true};
 
-#define REAL_TYPES "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"
 #define POOLED_TYPES "half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8"
-#define WINDOWS "ksize: list(int) >= 4; strides: list(int) >= 4; "
-#define PLAIN_PADDING "padding: {\"SAME\", \"VALID\"}; "
 #define ANY_PADDING "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "
-#define TWO_FORMATS "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
 #define THREE_FORMATS "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\""
-#define POOL_FIELDS .own_size = sizeof(Pool)
 
 const Op op_MaxPool = {
-    .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " WINDOWS ANY_PADDING THREE_FORMATS,
+    .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
     .prepare = max_prepare, .cpu = ANY_TYPE(max_run), POOL_FIELDS,
 };
@@ -298,28 +273,28 @@ const Op op_MaxPoolV2 = {
     .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
                  PLAIN_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .host = BIT(1) | BIT(2), .row = &by_inputs, POOL_FIELDS,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .host = BIT(1) | BIT(2), .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_MaxPoolGrad = {
-    .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS ANY_PADDING TWO_FORMATS
+    .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
                  "; T: {" REAL_TYPES "} = float",
-    .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = max_grad_shape,
+    .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
     .grad = max_grad_formula, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), POOL_FIELDS,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "} = float",
-    .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = max_grad_shape,
-    .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4), .row = &by_inputs, POOL_FIELDS,
+    .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = pool_grad_shape,
+    .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_AvgPool = {
-    .signature = "AvgPool(value: T) -> output: T; " WINDOWS PLAIN_PADDING TWO_FORMATS
+    .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
     .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
     .grad = avg_formula, .prepare = avg_prepare, .cpu = ANY_TYPE(avg_run), POOL_FIELDS,
 };
 const Op op_AvgPoolGrad = {
-    .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " WINDOWS PLAIN_PADDING TWO_FORMATS
+    .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
     .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = avg_grad_shape,
     .grad = avg_grad_formula, .prepare = avg_grad_prepare, .cpu = ANY_TYPE(avg_grad_run), .host = BIT(0), POOL_FIELDS,

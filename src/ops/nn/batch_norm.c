@@ -1,0 +1,319 @@
+// FusedBatchNorm — images normalised channel by channel, by the batch's own statistics or by given ones; the gradient.
+//
+// The moments are summed in parts whose number depends on the shape alone, so that threads don't change the bits.
+#include "loops/norm.h"
+#include "ops/nn/staging.h"
+#include "ops/op.h"
+
+enum { MOST_PARTS = 64, PART_ELEMENTS = 16384 };
+
+typedef struct {
+    int64_t rows, channels, parts;
+    double epsilon, factor;         // factor of the running averages
+    bool training;
+    Stage x, dy, out;
+    size_t at_sums;                 // parts * 2 * channels of double
+    size_t at_vectors;              // VECTORS * channels of float
+} Norm;
+
+enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_ZEROS, VECTORS };
+
+// ---------------------------------------- shapes
+
+static int channel_axis(const Node *node, const Shape *x) {
+    Str format = node_str(node, "data_format");
+    return str_is(format, "NCHW") || str_is(format, "NCDHW") ? 1 : x->rank - 1;
+}
+
+static Status *check_rank(const Node *node, const Shape *x) {
+    int rank = node_str(node, "data_format").n == 5 ? 5 : 4;
+    NEED(x->rank < 0 || x->rank == rank, INVALID_ARGUMENT, "input must be %d-dimensional, got %s", rank, shape_text(x));
+    return OK;
+}
+
+// The vector of channels that x and the vectors among the inputs agree upon.
+static Status *channels_of(const Shapes *s, int x, const int *vectors, int n, Shape *out) {
+    const Shape *images = &s->in[x];
+    TRY(check_rank(s->node, images));
+    *out = SHAPE(images->rank < 0 ? UNKNOWN_DIM : images->dims[channel_axis(s->node, images)]);
+    for (int i = 0; i < n; i++)
+        NEED(shape_compatible(out, &s->in[vectors[i]]), INVALID_ARGUMENT,
+             "input %d must have as many elements as there are channels: %s, but has shape %s", vectors[i],
+             shape_text(out), shape_text(&s->in[vectors[i]]));
+    return OK;
+}
+
+static bool uses_given(const Node *node) {
+    return !node_bool(node, "is_training") || node_float(node, "exponential_avg_factor") != 1.0f;
+}
+
+static Status *norm_shape(Shapes *s) {
+    Shape channels;
+    TRY(channels_of(s, 0, (const int[]){1, 2, 3, 4}, uses_given(s->node) ? 4 : 2, &channels));
+    for (int i = 3; i <= 4; i++)
+        NEED(s->in[i].rank < 0 || s->in[i].rank == 1, INVALID_ARGUMENT, "input %d must be 1-dimensional, got %s", i,
+             shape_text(&s->in[i]));
+    s->out[0] = s->in[0];
+    for (int i = 1; i < 5; i++)
+        s->out[i] = channels;
+    if (s->n_out > 5)
+        s->out[5] = SCALAR_SHAPE;
+    return OK;
+}
+
+static Status *norm_grad_shape(Shapes *s) {
+    Shape channels;
+    TRY(channels_of(s, 1, (const int[]){2, 3, 4}, 3, &channels));
+    TRY(shape_merge(&s->in[0], &s->in[1], &s->out[0]));
+    s->out[1] = s->out[2] = channels;
+    s->out[3] = s->out[4] = SHAPE(0);
+    return OK;
+}
+
+// ---------------------------------------- geometry
+
+// x as four dimensions, which staging can turn: [n, c, rest, 1] for planes.
+static Shape four(const Shape *x, bool planes) {
+    if (!planes || x->rank < 4)
+        return *x;
+    return SHAPE(x->dims[0], x->dims[1], shape_span(x, 2, x->rank), 1);
+}
+
+static Status *prepare_images(Prepare *p, const Shape *x, DType dtype, Norm *own) {
+    int axis = channel_axis(p->node, x);
+    own->channels = x->dims[axis];
+    own->rows = own->channels ? shape_span(x, 0, axis) * shape_span(x, axis + 1, x->rank) : 0;
+    own->epsilon = (double)node_float(p->node, "epsilon");
+    own->training = node_bool(p->node, "is_training");
+    own->parts = min_i64(MOST_PARTS, max_i64(1, own->rows * own->channels / PART_ELEMENTS));
+    own->parts = max_i64(1, min_i64(own->parts, own->rows));
+    bool planes = axis == 1;
+    Shape shape = four(x, planes);
+    TRY(stage_input(p, dtype, DT_float, &shape, planes, &own->x));
+    TRY(stage_input(p, dtype, DT_float, &shape, planes, &own->dy));
+    TRY(stage_output(p, dtype, DT_float, &shape, planes, &own->out));
+    own->at_sums = round_up(p->scratch, 64);
+    own->at_vectors = round_up(own->at_sums + (size_t)(own->parts * 2 * own->channels) * sizeof(double), 64);
+    p->scratch = own->at_vectors + (size_t)(VECTORS * own->channels) * sizeof(float);
+    p->cost = own->rows * own->channels * 2;
+    return OK;
+}
+
+static Status *norm_prepare(Prepare *p) {
+    Norm *own = p->own;
+    NEED(p->out[1]->dtype == DT_float, UNIMPLEMENTED, "no kernel for statistics of type %s",
+         dtype_name(p->out[1]->dtype));
+    own->factor = (double)node_float(p->node, "exponential_avg_factor");
+    return prepare_images(p, &p->in[0]->shape, p->in[0]->dtype, own);
+}
+
+static Status *norm_grad_prepare(Prepare *p) {
+    return prepare_images(p, &p->in[1]->shape, p->in[1]->dtype, p->own);
+}
+
+// ---------------------------------------- kernels
+
+typedef struct {
+    const Norm *own;
+    const float *x, *dy;
+    float *out;
+    const float *shift_x, *shift_y;      // of the moments
+    const float *first, *second;         // what is multiplied: first - shift_x, second - shift_y
+    double *sums;
+    float *vectors;
+} Work;
+
+static float *vector(const Work *work, int which) {
+    return work->vectors + which * work->own->channels;
+}
+
+static void open_work(Kernel *k, Work *work) {
+    const Norm *own = k->own;
+    work->own = own;
+    work->sums = (double *)((char *)k->scratch + own->at_sums);
+    work->vectors = (float *)((char *)k->scratch + own->at_vectors);
+    memset(vector(work, VECTOR_ZEROS), 0, (size_t)own->channels * sizeof(float));
+}
+
+static void moments_parts(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    const Norm *own = work->own;
+    int64_t c = own->channels;
+    for (int64_t part = first; part < last; part++) {
+        int64_t from = own->rows * part / own->parts, to = own->rows * (part + 1) / own->parts;
+        double *sums = work->sums + part * 2 * c;
+        memset(sums, 0, (size_t)(2 * c) * sizeof *sums);
+        batch_norm_moments(DT_float, work->first + from * c, work->second + from * c, work->shift_x, work->shift_y,
+                           to - from, c, sums);
+    }
+}
+
+// Leaves the sums over all rows in the first part.
+static void moments(Kernel *k, Work *work) {
+    const Norm *own = work->own;
+    kernel_parallel(k, own->parts, own->rows / own->parts * own->channels + 1, moments_parts, work);
+    for (int64_t part = 1; part < own->parts; part++)
+        for (int64_t i = 0; i < 2 * own->channels; i++)
+            work->sums[i] += work->sums[part * 2 * own->channels + i];
+}
+
+static void norm_rows(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    int64_t c = work->own->channels;
+    batch_norm_rows(DT_float, work->x + first * c, vector(work, VECTOR_A), vector(work, VECTOR_B),
+                    work->out + first * c, last - first, c, false);
+}
+
+// The running averages of the batch's statistics, the variance without its bias.
+static void running_averages(Kernel *k, const Work *work) {
+    const Norm *own = work->own;
+    const float *mean = vector(work, VECTOR_MEAN), *variance = vector(work, VECTOR_VARIANCE);
+    float *out_mean = k->out[1]->data, *out_variance = k->out[2]->data;
+    double unbias = (double)own->rows / (double)max_i64(1, own->rows - 1), f = own->factor;
+    for (int64_t c = 0; c < own->channels; c++) {
+        double fresh = (double)variance[c] * unbias;
+        bool keeps = f != 1;
+        out_mean[c] = (float)(keeps ? (1 - f) * (double)((const float *)k->in[3]->data)[c] + f * (double)mean[c]
+                                    : (double)mean[c]);
+        out_variance[c] = (float)(keeps ? (1 - f) * (double)((const float *)k->in[4]->data)[c] + f * fresh : fresh);
+    }
+}
+
+static void no_rows(Kernel *k, const Norm *own) {
+    for (int i = 1; i < 5; i++)
+        for (int64_t c = 0; c < own->channels; c++)
+            ((float *)k->out[i]->data)[c] = i < 3 ? NAN : 0;
+}
+
+static void statistics(Kernel *k, Work *work) {
+    const Norm *own = work->own;
+    float *mean = vector(work, VECTOR_MEAN), *variance = vector(work, VECTOR_VARIANCE);
+    size_t bytes = (size_t)own->channels * sizeof(float);
+    if (own->training) {
+        work->first = work->second = work->shift_x = work->shift_y = work->x;
+        moments(k, work);
+        batch_norm_statistics(DT_float, work->sums, work->x, own->rows, own->channels, mean, variance);
+        running_averages(k, work);
+    } else {
+        memcpy(mean, k->in[3]->data, bytes);
+        memcpy(variance, k->in[4]->data, bytes);
+        memcpy(k->out[1]->data, mean, bytes);
+        memcpy(k->out[2]->data, variance, bytes);
+    }
+    memcpy(k->out[3]->data, mean, bytes);
+    memcpy(k->out[4]->data, variance, bytes);
+}
+
+static Status *norm_run(Kernel *k) {
+    const Norm *own = k->own;
+    if (k->n_out > 5)
+        *(float *)k->out[5]->data = 0;
+    if (!own->rows) {
+        no_rows(k, own);
+        return OK;
+    }
+    Work work = {.x = stage_load(&own->x, k, k->in[0]->data), .out = stage_target(&own->out, k, k->out[0]->data)};
+    open_work(k, &work);
+    statistics(k, &work);
+    batch_norm_factors(DT_float, vector(&work, VECTOR_MEAN), vector(&work, VECTOR_VARIANCE), k->in[1]->data,
+                       k->in[2]->data, own->epsilon, own->channels, vector(&work, VECTOR_A), vector(&work, VECTOR_B));
+    kernel_parallel(k, own->rows, own->channels, norm_rows, &work);
+    stage_store(&own->out, k, k->out[0]->data);
+    return OK;
+}
+
+static void norm_grad_rows(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    int64_t c = work->own->channels;
+    batch_norm_grad_rows(DT_float, work->dy + first * c, work->x + first * c, vector(work, VECTOR_A),
+                         vector(work, VECTOR_B), vector(work, VECTOR_D), work->out + first * c, last - first, c);
+}
+
+static Status *norm_grad_run(Kernel *k) {
+    const Norm *own = k->own;
+    if (!own->rows) {
+        memset(k->out[1]->data, 0, tensor_bytes(k->out[1]));
+        memset(k->out[2]->data, 0, tensor_bytes(k->out[2]));
+        return OK;
+    }
+    Work work = {.dy = stage_load(&own->dy, k, k->in[0]->data), .x = stage_load(&own->x, k, k->in[1]->data),
+                 .out = stage_target(&own->out, k, k->out[0]->data)};
+    open_work(k, &work);
+    work.first = work.dy;
+    work.second = work.x;
+    work.shift_x = vector(&work, VECTOR_ZEROS);
+    work.shift_y = k->in[3]->data;
+    moments(k, &work);
+    batch_norm_grad_factors(DT_float, work.sums, k->in[3]->data, k->in[4]->data, k->in[2]->data, own->epsilon,
+                            own->training, own->rows, own->channels, k->out[1]->data, k->out[2]->data,
+                            vector(&work, VECTOR_A), vector(&work, VECTOR_B), vector(&work, VECTOR_D));
+    kernel_parallel(k, own->rows, own->channels, norm_grad_rows, &work);
+    stage_store(&own->out, k, k->out[0]->data);
+    return OK;
+}
+
+// ---------------------------------------- schemas
+
+static void norm_grad(Formula *f, const char *op) {
+    bool training = node_bool(f->node, "is_training");
+    Output mean = training ? f->y[3] : f->x[3], variance = training ? f->y[4] : f->x[4];
+    const Output in[] = {f->dy[0], f->x[0], f->x[1], mean, variance, f->n_y > 5 ? f->y[5] : NONE};
+    Output gradient = formula_alike(f, op, in, f->n_y > 5 ? 6 : 5);
+    for (int i = 0; i < 3; i++)
+        f->dx[i] = At(gradient, i);
+}
+static void norm_grad_1(Formula *f) {
+    norm_grad(f, "FusedBatchNormGrad");
+}
+static void norm_grad_2(Formula *f) {
+    norm_grad(f, "FusedBatchNormGradV2");
+}
+static void norm_grad_3(Formula *f) {
+    norm_grad(f, "FusedBatchNormGradV3");
+}
+
+#define FORMATS_2D "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; is_training: bool = true"
+#define FORMATS_3D "data_format: {\"NHWC\", \"NCHW\", \"NDHWC\", \"NCDHW\"} = \"NHWC\"; is_training: bool = true"
+#define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
+#define NORM_FIELDS                                                                                              \
+    .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run)
+#define NORM_GRAD_FIELDS                                                                                         \
+    .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
+    .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run)
+
+const Op op_FusedBatchNorm = {
+    .signature = "FusedBatchNorm(x: T, scale: T, offset: T, mean: T, variance: T) -> y: T, batch_mean: T, "
+                 "batch_variance: T, reserve_space_1: T, reserve_space_2: T; T: {float}" NORM_ATTRIBUTES FORMATS_2D,
+    .grad = norm_grad_1, NORM_FIELDS,
+};
+const Op op_FusedBatchNormV2 = {
+    .signature = "FusedBatchNormV2(x: T, scale: U, offset: U, mean: U, variance: U) -> y: T, batch_mean: U, "
+                 "batch_variance: U, reserve_space_1: U, reserve_space_2: U; T: {half, bfloat16, float}; U: {float}"
+                 NORM_ATTRIBUTES FORMATS_2D,
+    .grad = norm_grad_2, NORM_FIELDS,
+};
+const Op op_FusedBatchNormV3 = {
+    .signature = "FusedBatchNormV3(x: T, scale: U, offset: U, mean: U, variance: U) -> y: T, batch_mean: U, "
+                 "batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U; "
+                 "T: {half, bfloat16, float}; U: {bfloat16, float}" NORM_ATTRIBUTES FORMATS_3D,
+    .grad = norm_grad_3, NORM_FIELDS,
+};
+const Op op_FusedBatchNormGrad = {
+    .signature = "FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> "
+                 "x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T; "
+                 "T: {float}; epsilon: float = 0.0001; " FORMATS_2D,
+    NORM_GRAD_FIELDS,
+};
+const Op op_FusedBatchNormGradV2 = {
+    .signature = "FusedBatchNormGradV2(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U) -> "
+                 "x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U; "
+                 "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; " FORMATS_2D,
+    NORM_GRAD_FIELDS,
+};
+const Op op_FusedBatchNormGradV3 = {
+    .signature = "FusedBatchNormGradV3(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, "
+                 "reserve_space_3: U) -> x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, "
+                 "reserve_space_5: U; T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; " FORMATS_3D,
+    NORM_GRAD_FIELDS,
+};

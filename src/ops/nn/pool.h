@@ -1,0 +1,35 @@
+// Pool — what the pooling ops share: geometry and staging.
+#pragma once
+#include "ops/nn/geometry.h"
+#include "ops/nn/lanes.h"
+#include "ops/nn/staging.h"
+
+// Op.row of a pool; NULL stands for all false.
+typedef struct {
+    bool sizes_are_inputs;   // V2: ksize and strides are the last two inputs
+} PoolRow;
+
+typedef struct {
+    WindowShape window;
+    bool planes;
+    DType compute;
+    Stage x, y, dy, out;
+    LanePlan lanes;
+    int64_t image_cost;      // ns
+    bool include_batch;      // positions count over the whole batch
+    size_t at_positions;     // int64 positions in the scratch
+} Pool;
+
+// ksize and strides of an op; of a V2 op they are inputs, whose values may not be known yet.
+FALLIBLE Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out);
+Status *pool_output_shape(Shapes *s);   // every output has the shape of the pool of input 0
+Status *pool_grad_shape(Shapes *s);     // images, their pool and its gradient -> the images' shape
+// Reads the geometry for images of shape `x`.
+FALLIBLE Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding);
+extern const PoolRow pool_sizes_are_inputs;
+
+#define REAL_TYPES "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"
+#define POOL_WINDOWS "ksize: list(int) >= 4; strides: list(int) >= 4; "
+#define PLAIN_PADDING "padding: {\"SAME\", \"VALID\"}; "
+#define TWO_FORMATS "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
+#define POOL_FIELDS .own_size = sizeof(Pool)
