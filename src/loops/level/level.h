@@ -14,6 +14,15 @@
 #define LEVEL_PASTE(name, level) LEVEL_PASTE_(name, level)
 #define LEVEL(name) LEVEL_PASTE(name, LOOPS_LEVEL)
 
+// Complex loops gain nothing from wider vectors and integer ones nothing from 512 bits: the higher levels use the lower
+// ones' (cmake/library.cmake leaves the files out). That saves 350 KB.
+#define COMPLEX_LEVEL(name) LEVEL_PASTE(name, 1)
+#if LOOPS_LEVEL == 4
+#define INTEGER_LEVEL(name) LEVEL_PASTE(name, 3)
+#else
+#define INTEGER_LEVEL(name) LEVEL(name)
+#endif
+
 // Before a loop whose iterations are independent, an output that is exactly an input included.
 #if defined(__clang__)
 #define VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")

@@ -1,8 +1,8 @@
 // LoopTable of this level.
 #include "loops/level/table.h"
-extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], LEVEL(loop_table_i32)[],
-    LEVEL(loop_table_i64)[], LEVEL(loop_table_u32)[], LEVEL(loop_table_u64)[], LEVEL(loop_table_c64)[],
-    LEVEL(loop_table_c128)[], LEVEL(loop_table_b8)[];
+extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], INTEGER_LEVEL(loop_table_i32)[],
+    INTEGER_LEVEL(loop_table_i64)[], INTEGER_LEVEL(loop_table_u32)[], INTEGER_LEVEL(loop_table_u64)[], COMPLEX_LEVEL(loop_table_c64)[],
+    COMPLEX_LEVEL(loop_table_c128)[], INTEGER_LEVEL(loop_table_b8)[];
 extern const SelectFn LEVEL(loop_selects)[5];
 extern const SixteenTable LEVEL(loop_sixteen);
 extern const ConvertFn LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
@@ -14,9 +14,9 @@ extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uin
 extern const WindowTable LEVEL(loop_windows);
 
 const LoopTable LEVEL(loops) = {
-    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), LEVEL(loop_table_i32), LEVEL(loop_table_i64),
-                    LEVEL(loop_table_u32), LEVEL(loop_table_u64), LEVEL(loop_table_c64), LEVEL(loop_table_c128),
-                    LEVEL(loop_table_b8)},
+    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32), INTEGER_LEVEL(loop_table_i64),
+                    INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64), COMPLEX_LEVEL(loop_table_c64), COMPLEX_LEVEL(loop_table_c128),
+                    INTEGER_LEVEL(loop_table_b8)},
     .select = LEVEL(loop_selects),
     .sixteen = &LEVEL(loop_sixteen),
     .cast = LEVEL(loop_casts),
