@@ -210,6 +210,7 @@ START_TEST(special_values_are_tensorflows) {
         {"Digamma", 0, 0, NAN},     {"Lgamma", -1, 0, INFINITY}, {"Sigmoid", -200, 0, 0}, {"Tanh", 50, 0, 1},
         {"Atan2", 0, -1, 3.14159274f}, {"Acosh", 0.5f, 0, NAN}, {"Asinh", -INFINITY, 0, -INFINITY},
         {"ReluGrad", 3, NAN, 0},    {"Erf", INFINITY, 0, 1},   {"Atanh", 1, 0, INFINITY}, {"Softplus", 100, 0, 100},
+        {"Softplus", -INFINITY, 0, 0}, {"Softplus", INFINITY, 0, INFINITY}, {"Lgamma", 1, 0, 0}, {"Lgamma", 2, 0, 0},
         {"Sin", 1e30f, 0, -0.791163445f},
     };
     FOR_EACH_LEVEL for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -292,7 +292,7 @@ INLINE float f32_softplus(float x) {
     p = p * z + 2.0 / 7;
     p = p * z + 2.0 / 5;
     p = p * z + 2.0 / 3;
-    return (float)((d + __builtin_fabs(d)) * 0.5 + (p * (z * s) + 2 * s));
+    return (float)((x > 0 ? d : 0) + (p * (z * s) + 2 * s));
 }
 // Arguments that wide_quarter can't reduce go to the C library, a block at a time.
 INLINE bool f32_is_wide(float x) { return f32_fabs(x) > 1e6f; }
@@ -395,20 +395,32 @@ INLINE float f32_erfc(float x) {
     return x < 0 ? (float)(2 - y) : (float)y;
 }
 
-// Stirling's series after a shift by 8; below 1/2 the reflection at 1/2. The conditions are factors of 0 and 1: written
-// as selects of whole results they would become branches, and the loop scalar.
+// A choice by bits. Where many values hang on one comparison the compiler would make branches of it, and the loop scalar.
+INLINE uint64_t wide_is_negative(double x) {
+    return 0 - (double_bits(x) >> 63);
+}
+INLINE double wide_choose(uint64_t mask, double a, double b) {
+    return double_of_bits((double_bits(a) & mask) | (double_bits(b) & ~mask));
+}
+
+// Stirling's series after a shift by 8; below 1/2 the reflection at 1/2.
 INLINE float f32_lgamma(float x) {
-    double d = (double)x, below = d < 0.5 ? 1.0 : 0.0;
-    double w = below > 0 ? 1 - d : d, near = w < 8 ? 1.0 : 0.0, u = near > 0 ? w : 1;
+    double d = (double)x;
+    uint64_t below = wide_is_negative(d - 0.5);
+    double w = wide_choose(below, 1 - d, d);
+    uint64_t near = wide_is_negative(w - 8);
+    double u = wide_choose(near, w, 1);
     double product = u * (u + 1) * (u + 2) * (u + 3) * (u + 4) * (u + 5) * (u + 6) * (u + 7);
-    double shifted = w + near * 8, inverse = 1 / shifted, z = inverse * inverse;
+    double shifted = w + wide_choose(near, 8, 0), inverse = 1 / shifted, z = inverse * inverse;
     double series = inverse * (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188)))));
     double y = (shifted - 0.5) * wide_log(shifted) - shifted + 0.91893853320467274178 + series;
-    y -= near * wide_log(product);
+    y -= wide_choose(near, wide_log(product), 0);
     double fraction = wide_fraction(d);
-    double sine = wide_sin(3.14159265358979323846 * __builtin_fabs(fraction)) * below + (1 - below);
-    y = (1 - 2 * below) * y + below * 1.14472988584940017414 - wide_log(sine);
+    double sine = wide_sin(3.14159265358979323846 * __builtin_fabs(fraction));
+    double reflected = 1.14472988584940017414 - wide_log(wide_choose(below, sine, 1)) - y;
+    y = wide_choose(below, reflected, y);
     y = d <= 0 && fraction == 0 ? (double)INFINITY : y;
+    y = d == 1 || d == 2 ? 0 : y;
     return x == (float)INFINITY || x == -(float)INFINITY ? (float)INFINITY : (float)y;
 }
 INLINE float f32_digamma(float x) {
