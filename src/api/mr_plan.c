@@ -1,0 +1,114 @@
+// Plans of the C interface — see millrace/millrace.h: what a session would run, in which order and memory.
+#include <stdlib.h>
+
+#include "api/session.h"
+#include "millrace/millrace.h"
+#include "plan/fixed.h"
+
+struct mr_plan {
+    Plan *plan;
+    Fixed *fixed;       // NULL: nothing is known of the feeds' shapes
+    Arena arena;        // names with a NUL behind them
+};
+
+static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *const *values, int ninputs,
+                    const TF_Output *outputs, int noutputs, const TF_Operation *const *targets, int ntargets,
+                    mr_plan *out) {
+    StepSignature signature;
+    TRY(session_signature(session, inputs, ninputs, outputs, noutputs, targets, ntargets, &signature));
+    TRY(session_plan(session->session, &signature, &out->plan));
+    const Tensor **feeds = ARENA_ARRAY(&out->arena, const Tensor *, ninputs);
+    NEED_MEMORY(feeds);
+    bool all = values != NULL || ninputs == 0;
+    for (int i = 0; i < ninputs && all; i++) {
+        all = values[i] != NULL;
+        feeds[i] = all ? &values[i]->tensor : NULL;
+    }
+    return all && !out->plan->dynamic ? fixed_make(out->plan, feeds, &out->fixed) : OK;
+}
+
+mr_plan *mr_plan_new(TF_Session *session, const TF_Output *inputs, TF_Tensor *const *values, int ninputs,
+                     const TF_Output *outputs, int noutputs, const TF_Operation *const *targets, int ntargets,
+                     TF_Status *status) {
+    mr_plan *out = calloc(1, sizeof *out);
+    Status *error = out ? plan(session, inputs, values, ninputs, outputs, noutputs, targets, ntargets, out)
+                        : API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+    if (!api_failed(status, error))
+        return out;
+    mr_plan_delete(out);
+    return NULL;
+}
+
+void mr_plan_delete(mr_plan *plan) {
+    if (!plan)
+        return;
+    if (plan->fixed)
+        fixed_release(plan->fixed);
+    if (plan->plan)
+        plan_release(plan->plan);
+    arena_clear(&plan->arena);
+    free(plan);
+}
+
+// Only what the caller's struct has room for, behind its size.
+static void give(void *out, const void *from, size_t size) {
+    size_t room;
+    memcpy(&room, out, sizeof room);
+    if (room > size)
+        room = size;
+    if (room > sizeof room)
+        memcpy((char *)out + sizeof room, (const char *)from + sizeof room, room - sizeof room);
+}
+
+static bool is_listed(const Plan *plan, int32_t i) {
+    return plan->nodes[i].flow != FLOW_ARG;  // a feed
+}
+
+void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
+    mr_plan_info info = {.is_dynamic = plan->plan->dynamic, .is_fixed = plan->fixed != NULL};
+    for (int32_t i = 0; i < plan->plan->n_nodes; i++)
+        info.num_nodes += is_listed(plan->plan, i);
+    info.num_run = plan->fixed ? (size_t)plan->fixed->n_run : info.num_nodes;
+    if (plan->fixed) {
+        info.arena_bytes = (int64_t)plan->fixed->arena_bytes;
+        info.lower_bound = (int64_t)plan->fixed->lower_bound;
+    }
+    give(out, &info, sizeof info);
+}
+
+static const char *text_of(const mr_plan *plan, Str text) {
+    Arena *arena = (Arena *)&plan->arena;
+    const char *copy = arena_copy(arena, text.p, text.n);
+    return copy ? copy : "";
+}
+
+int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
+    const Plan *plan = handle->plan;
+    const Fixed *fixed = handle->fixed;
+    int32_t i = 0;
+    for (size_t n = 0; i < plan->n_nodes; i++)
+        if (is_listed(plan, i) && n++ == index)
+            break;
+    if (i >= plan->n_nodes)
+        return 0;
+    const PlanNode *p = &plan->nodes[i];
+    const Node *node = p->binding.node;
+    mr_plan_node info = {.name = text_of(handle, node->name), .op = text_of(handle, node->type->name),
+                         .device = p->binding.device ? p->binding.device->name : "", .num_outputs = p->binding.n_out,
+                         .mode = fixed ? (mr_node_mode)fixed->modes[i] : MR_NODE_LATE, .offset = -1};
+    for (int o = 0; o < p->binding.n_out; o++) {
+        int32_t slot = p->out + o;
+        if (plan->constants[slot].buffer)
+            info.mode = MR_NODE_DONE;
+        size_t bytes;
+        Status *unknown = fixed && shape_is_known(&fixed->shapes[slot])
+                              ? shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &bytes)
+                              : API_ERROR(UNKNOWN, "no shape");
+        info.bytes = unknown || info.bytes < 0 ? -1 : info.bytes + (int64_t)bytes;
+        status_free(unknown);
+    }
+    if (fixed && p->binding.n_out && fixed->offsets[p->out] != IN_NO_ARENA)
+        info.offset = fixed->offsets[p->out];
+    give(out, &info, sizeof info);
+    return 1;
+}
