@@ -6,7 +6,7 @@ file(GLOB CLI_SOURCES CONFIGURE_DEPENDS cli/*.c)
 if(CLI_SOURCES)
     add_executable(millrace_command ${CLI_SOURCES})
     set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../lib")
-    target_link_libraries(millrace_command PRIVATE millrace millrace_flags m)
+    target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
 endif()
 
 file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/*.c)

@@ -1,4 +1,6 @@
 // Ops of the C interface — see millrace/millrace.h: what there is, and what of it can run.
+#include <stdio.h>
+
 #include "api/api.h"
 #include "graph/known_ops.h"
 #include "millrace/millrace.h"

@@ -1,0 +1,85 @@
+// Cli — what the commands of `millrace` share. They are users of the library: they see include/ only.
+//
+// Every command is one file with one Command. Exit codes: 0 done, 1 it failed (one line on stderr says why), 2 the
+// command line was wrong. With --json a command writes one JSON value to stdout and nothing else.
+#pragma once
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "millrace/millrace.h"
+
+typedef struct {
+    const char *name;
+    const char *summary;   // one line
+    const char *help;      // what `millrace NAME --help` prints
+    int (*run)(int argc, char **argv);
+} Command;
+
+extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train;
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+// "millrace: ..." on stderr; gives EXIT_FAILED.
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// The same and a hint at --help; gives EXIT_USAGE.
+int misuse(const Command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Reports the status, if it is an error, behind "what: "; true where it was OK.
+bool good(const TF_Status *status, const char *what);
+
+// ---- options: getopt_long without its own messages. -1 at the end; for --help prints and gives 'h'; '?' is reported.
+int next_option(const Command *command, int argc, char **argv, const struct option *options);
+
+// ---- files (files.c)
+// The whole file, unpacked if it is gzip; "-" is stdin. NULL after a message. Release with free.
+char *read_file(const char *path, size_t *size);
+bool write_file(const char *path, const void *bytes, size_t size);
+// A tensor out of a file: .npy, or IDX (gzip or plain), with a range behind it: "a.npy", "images.gz[0:2]".
+TF_Tensor *read_tensor(const char *path);
+bool write_npy(const char *path, const TF_Tensor *tensor);
+// The range of its first dimension; takes the tensor. NULL after a message.
+TF_Tensor *slice_tensor(TF_Tensor *tensor, int64_t first, int64_t last);
+
+// ---- models (model.c)
+// A GraphDef from a file, or a SavedModel from a folder. NULL after a message.
+typedef struct {
+    TF_Graph *graph;
+    TF_Session *session;
+} Model;
+bool model_open(const char *path, Model *out);
+void model_close(Model *model);
+// "name:1" or "name"; false after a message.
+bool model_edge(const Model *model, const char *name, TF_Output *out);
+// What a model gives when nothing is asked for: outputs that nobody reads. Gives their number.
+int model_ends(const Model *model, TF_Output *out, int most);
+const char *edge_name(TF_Output edge);   // "name" or "name:1"; valid until the eighth next call
+const char *edge_shape(const Model *model, TF_Output edge);  // "[? 28 28]"; valid until the eighth next call
+
+// ---- feeds and fetches of a command line (feeds.c)
+enum { MOST_EDGES = 64 };
+typedef struct {
+    TF_Output edges[MOST_EDGES];
+    TF_Tensor *values[MOST_EDGES];
+    int n;
+} Feeds;
+// "name=[1 2 3]" or "name=@file"; converted to the type of the edge.
+bool feeds_add(Feeds *feeds, const Model *model, const char *text);
+void feeds_clear(Feeds *feeds);
+typedef struct {
+    TF_Output edges[MOST_EDGES];
+    char *files[MOST_EDGES];   // NULL: to stdout
+    int n;
+} Fetches;
+// "name" or "name=@file.npy"
+bool fetches_add(Fetches *fetches, const Model *model, const char *text);
+void fetches_clear(Fetches *fetches);
+
+// ---- output (output.c)
+void print_json_text(const char *text);                      // with quotes and escapes
+void print_tensor(const TF_Tensor *tensor, int style);       // MR_*
+const char *human_bytes(double bytes);                       // "1.4 MiB"; valid until the eighth next call
+// A picture in the terminal, half a character per pixel: bytes, row by row; shades of letters where it is no terminal.
+void draw_image(const unsigned char *pixels, int height, int width);
+bool has_terminal(FILE *file);

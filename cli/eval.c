@@ -1,0 +1,62 @@
+// millrace eval — calculates one call of an op.
+#include "cli.h"
+
+static const char HELP[] =
+    "usage: millrace eval [--json] [--lines] CALL ...\n"
+    "\n"
+    "Calculates calls of ops and prints their results, one line each.\n"
+    "\n"
+    "  --json    as JSON: one list of results per call\n"
+    "  --lines   large tensors with one line per row\n"
+    "\n"
+    "Arguments are tensors, [[1 2] [3 4]], int32 [1 2], \"text\", zeros[2 3], other calls, and lists in braces.\n"
+    "Attributes stand behind a semicolon. `millrace ops NAME` tells what an op takes.\n"
+    "\n"
+    "Examples:\n"
+    "  millrace eval 'Softmax([[1 2 3]])'\n"
+    "  millrace eval 'Sum([[1 2] [3 4]], 0; keep_dims=true)'\n"
+    "  millrace eval 'Relu(MatMul([[1 -2]], [[3] [4]]))' 'ConcatV2({[1 2], [3]}, 0)'\n";
+
+static int evaluate(const char *call, int style) {
+    TF_Status *status = TF_NewStatus();
+    TF_Tensor *results[64];
+    int n = mr_eval(call, results, 64, status);
+    bool done = good(status, call);
+    if (done && style & MR_JSON)
+        putchar('[');
+    for (int i = 0; i < n; i++) {
+        if (style & MR_JSON && i)
+            printf(", ");
+        print_tensor(results[i], style);
+        if (!(style & MR_JSON))
+            putchar('\n');
+        TF_DeleteTensor(results[i]);
+    }
+    if (done && style & MR_JSON)
+        puts("]");
+    TF_DeleteStatus(status);
+    return done ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run(int argc, char **argv) {
+    static const struct option OPTIONS[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"lines", no_argument, NULL, 'l'}, {0}};
+    int style = MR_SHORT, option;
+    while ((option = next_option(&command_eval, argc, argv, OPTIONS)) != -1) {
+        if (option == 'h')
+            return EXIT_DONE;
+        if (option == '?')
+            return EXIT_USAGE;
+        style = option == 'j' ? MR_JSON : style | MR_LINES;
+    }
+    if (optind == argc)
+        return misuse(&command_eval, "a call is missing");
+    for (int i = optind; i < argc; i++) {
+        int code = evaluate(argv[i], style);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    return EXIT_DONE;
+}
+
+const Command command_eval = {"eval", "calculate a call: millrace eval 'Softmax([[1 2 3]])'", HELP, run};

@@ -1,0 +1,120 @@
+// millrace ops — what operations there are, and what each can do.
+#include "cli.h"
+
+static const char HELP[] =
+    "usage: millrace ops [--json] [--all] [NAME | PREFIX*]\n"
+    "\n"
+    "Lists the operations that can run, or tells everything about one.\n"
+    "\n"
+    "  --all     also those that graphs may hold but that can't run here\n"
+    "  --json    as JSON\n"
+    "\n"
+    "Examples:\n"
+    "  millrace ops\n"
+    "  millrace ops Conv2D\n"
+    "  millrace ops 'Resource*' --json\n";
+
+static const char *const GRADIENTS[] = {"none", "zero", "yes"};
+
+static void print_types(const mr_op_info *op, bool json) {
+    if (op->num_dtypes < 0)
+        printf(json ? "\"any\"" : "any");
+    if (json && op->num_dtypes >= 0)
+        putchar('[');
+    for (int i = 0; i < op->num_dtypes; i++)
+        printf(json ? "%s\"%s\"" : "%s%s", i ? ", " : "", mr_dtype_name(op->dtypes[i]));
+    if (json && op->num_dtypes >= 0)
+        putchar(']');
+}
+
+static void print_one(const mr_op_info *op, bool json) {
+    TF_Status *status = TF_NewStatus();
+    TF_Buffer *text = TF_NewBuffer();
+    mr_op_signature(op->name, text, status);
+    const char *signature = TF_GetCode(status) == TF_OK ? text->data : "";
+    if (json) {
+        printf("{\"name\": \"%s\", \"signature\": ", op->name);
+        print_json_text(signature);
+        printf(", \"doc\": ");
+        print_json_text(op->doc);
+        printf(", \"runs\": %s, \"stateful\": %s, \"composed\": %s, \"gradient\": \"%s\", \"dtypes\": ",
+               op->has_kernel ? "true" : "false", op->is_stateful ? "true" : "false", op->is_composed ? "true" : "false",
+               GRADIENTS[op->gradient]);
+        print_types(op, true);
+        putchar('}');
+    } else {
+        printf("%s\n", signature);
+        if (*op->doc)
+            printf("  %s\n", op->doc);
+        printf("  runs: %s\n  gradient: %s\n", !op->has_kernel ? "no" : op->is_composed ? "as a graph of simpler ops" : "yes",
+               GRADIENTS[op->gradient]);
+        if (op->has_kernel && !op->is_composed) {
+            printf("  types: ");
+            print_types(op, false);
+            putchar('\n');
+        }
+    }
+    TF_DeleteBuffer(text);
+    TF_DeleteStatus(status);
+}
+
+static bool matches(const char *name, const char *pattern) {
+    size_t n = pattern ? strlen(pattern) : 0;
+    if (!pattern)
+        return true;
+    return n && pattern[n - 1] == '*' ? strncmp(name, pattern, n - 1) == 0 : strcmp(name, pattern) == 0;
+}
+
+static int list(const char *pattern, bool all, bool json) {
+    size_t shown = 0, runs = 0, differentiable = 0;
+    mr_op_info op = {.struct_size = sizeof op};
+    if (json)
+        putchar('[');
+    for (size_t i = 0; mr_op_at(i, &op); i++) {
+        if (!matches(op.name, pattern) || (!all && !op.has_kernel) || op.name[0] == '_')
+            continue;
+        runs += op.has_kernel != 0;
+        differentiable += op.has_kernel && op.gradient == MR_GRADIENT_DEFINED;
+        if (json) {
+            printf("%s", shown ? ",\n " : "");
+            print_one(&op, true);
+        } else {
+            printf("%-44s %s\n", op.name, *op.doc ? op.doc : "(known by its signature only)");
+        }
+        shown++;
+    }
+    if (json)
+        puts("]");
+    else if (shown)
+        printf("\n%zu operations, %zu of which run, %zu with a gradient.\n", shown, runs, differentiable);
+    return shown || json ? EXIT_DONE : fail("there is no operation like '%s'", pattern ? pattern : "");
+}
+
+static int run(int argc, char **argv) {
+    static const struct option OPTIONS[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"all", no_argument, NULL, 'a'}, {0}};
+    bool json = false, all = false;
+    int option;
+    while ((option = next_option(&command_ops, argc, argv, OPTIONS)) != -1) {
+        if (option == 'h')
+            return EXIT_DONE;
+        if (option == '?')
+            return EXIT_USAGE;
+        json |= option == 'j';
+        all |= option == 'a';
+    }
+    if (argc - optind > 1)
+        return misuse(&command_ops, "one name at most");
+    const char *pattern = optind < argc ? argv[optind] : NULL;
+    if (!pattern || strchr(pattern, '*'))
+        return list(pattern, all, json);
+    mr_op_info op = {.struct_size = sizeof op};
+    if (!mr_op_find(pattern, &op))
+        return fail("there is no operation '%s'", pattern);
+    print_one(&op, json);
+    if (json)
+        putchar('\n');
+    return EXIT_DONE;
+}
+
+const Command command_ops = {"ops", "list the operations, or tell about one", HELP, run};
