@@ -1,6 +1,7 @@
 """count — the tests that passed and failed in the logs of a run: "PASSED FAILED".
 
-A program of tests counts as the tests in it, as far as its last lines tell: Check's, pytest's, or "N passed, N failed".
+A program of tests counts as the tests in it, as far as its last lines tell: Check's, pytest's, "N passed, N failed", or
+those of parity, "N cases, N disagree (...), N agree ..." and "N kinds, N wrong".
 """
 
 import pathlib
@@ -10,6 +11,18 @@ import xml.etree.ElementTree as xml
 
 CHECK = re.compile(r"\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)")
 WORDS = re.compile(r"(\d+) (passed|failed|errors?)\b")
+CASES = re.compile(r"^\d+ cases, (\d+) disagree \([^)]*\), (\d+) agree", re.M)
+KINDS = re.compile(r"^(\d+) kinds, (\d+) wrong", re.M)
+
+
+def count_parity(text):
+    """(agreeing, disagreeing)"""
+    passed = failed = 0
+    for wrong, right in CASES.findall(text):
+        passed, failed = passed + int(right), failed + int(wrong)
+    for kinds, wrong in KINDS.findall(text):
+        passed, failed = passed + int(kinds) - int(wrong), failed + int(wrong)
+    return passed, failed
 
 
 def count(text):
@@ -36,7 +49,7 @@ def main():
             passed, failed = passed + max(good, int(good + bad == 0)), failed + bad
     parity = logs / "parity.log"
     if parity.exists():
-        good, bad = count(parity.read_text(errors="replace"))
+        good, bad = count_parity(parity.read_text(errors="replace"))
         passed, failed = passed + good, failed + bad
     print(passed, failed)
 
