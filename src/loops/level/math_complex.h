@@ -82,13 +82,12 @@ INLINE T M(squared_difference)(T x, T y) {
     T d = x - y;
     return M(mul)(M(conj)(d), d);
 }
+// TensorFlow takes y as it is in these two, and its conjugate in the three after them.
 INLINE T M(tanh_grad)(T y, T dy) {
-    T w = M(conj)(y);
-    return M(mul)(dy, 1 - M(mul)(w, w));
+    return M(mul)(dy, 1 - M(mul)(y, y));
 }
 INLINE T M(sigmoid_grad)(T y, T dy) {
-    T w = M(conj)(y);
-    return M(mul)(dy, M(mul)(w, 1 - w));
+    return M(mul)(dy, M(mul)(y, 1 - y));
 }
 INLINE T M(sqrt_grad)(T y, T dy) {
     T w = M(conj)(y);

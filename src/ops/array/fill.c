@@ -146,20 +146,25 @@ static Status *tile_prepare(Prepare *p) {
     return OK;
 }
 
-// The copies lie side by side: dy as [m0, d0, m1, d1 ...] summed over the m.
+// The copies lie side by side: dy as [m0, d0, m1, d1 ...] summed over the m. Where that has too many dimensions, one
+// after the other: dy as [before, m, d, behind].
 static void tile_grad(Formula *f) {
-    Output pairs = Pack(((Output[]){f->x[1], Cast(ShapeOf(f->x[0]), output_type(f->x[1]))}), 2, 0);
-    Output split = Reshape(Transpose(pairs, Ints(1, 0)), Ints(-1));
     int rank = output_shape(f->x[0])->rank;
-    if (rank < 0 || 2 * rank > MAX_RANK) {
-        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__,
-                                   "the gradient of Tile needs an input of a known rank of at most %d", MAX_RANK / 2));
+    Output multiples = Cast(f->x[1], DT_int32), shape = ShapeOf(f->x[0]), dy = f->dy[0];
+    if (2 * rank <= MAX_RANK) {
+        Output split = Reshape(Transpose(Pack(((Output[]){multiples, shape}), 2, 0), Ints(1, 0)), Ints(-1));
+        Output axes = Range(Int(0), SizeOf(split), Int(2));
+        f->dx[0] = Reshape(Sum(Reshape(dy, split), axes, false), shape);
         return;
     }
-    int64_t axes[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        axes[i] = 2 * i;
-    f->dx[0] = Sum(Reshape(f->dy[0], split), formula_ints(f, axes, rank, DT_int32), false);
+    for (int i = 0; i < rank; i++) {
+        Output before = Prod(Slice(shape, Ints(0), Ints(i)), Int(0), false);
+        Output times = Reshape(Slice(multiples, Ints(i), Ints(1)), NoInts);
+        Output extent = Reshape(Slice(shape, Ints(i), Ints(1)), NoInts);
+        Output behind = Prod(Mul(Slice(multiples, Ints(i + 1), Ints(-1)), Slice(shape, Ints(i + 1), Ints(-1))), Int(0), false);
+        dy = Sum(Reshape(dy, Pack(((Output[]){before, times, extent, behind}), 4, 0)), Int(1), false);
+    }
+    f->dx[0] = Reshape(dy, shape);
 }
 
 const Op op_Tile = {

@@ -160,54 +160,37 @@ static Output piece(Formula *f, Output vector, int from, int n) {
     return Slice(vector, Ints(from), Ints(n));
 }
 
-static Output joined(Formula *f, Output a, Output b) {
-    return Concat(((Output[]){a, b}), 2, Int(0));
-}
-
 // Of rows: dy as the rows of an IndexedSlices.
 static void gather_rows_grad(Formula *f) {
     Output params = f->x[0], shape = ShapeOf(params), indices = f->x[1];
     int rank = output_shape(params)->rank;
     Output tail = rank > 0 ? piece(f, shape, 1, rank - 1) : Slice(shape, Ints(1), Ints(-1));
     Output rows = Reshape(SizeOf(indices), Ints(1));
-    f->dx[0] = Reshape(f->dy[0], joined(f, rows, tail));
+    f->dx[0] = Reshape(f->dy[0], Concat(((Output[]){rows, tail}), 2, Int(0)));
     f->dx_indices[0] = Reshape(indices, Ints(-1));
     f->dx_shape[0] = shape;
 }
 
-// Dimensions `groups` of dy, named by their lengths, in another order of groups.
-static Output regroup(Formula *f, Output x, const int *lengths, const int *order, int n) {
-    int64_t perm[MAX_RANK + 1];
-    int starts[4] = {0}, at = 0;
-    for (int i = 1; i < n; i++)
-        starts[i] = starts[i - 1] + lengths[i - 1];
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < lengths[order[i]]; j++)
-            perm[at++] = starts[order[i]] + j;
-    return Transpose(x, formula_ints(f, perm, at, DT_int32));
+static Output product(Formula *f, Output extents) {
+    return Prod(extents, Int(0), false);
 }
 
-// Along another axis, or in batches: the indices are brought to the front and summed by segment.
-static void gather_axis_grad(Formula *f, int axis, int batch) {
-    Output params = f->x[0], indices = f->x[1], shape = ShapeOf(params);
-    int rank = output_shape(params)->rank, of_indices = output_shape(indices)->rank - batch;
-    int outer = axis - batch, inner = rank - axis - 1;
-    // dy is [batch, outer, indices, inner] -> [batch, indices, outer, inner]
-    Output values = regroup(f, f->dy[0], (int[]){batch, outer, of_indices, inner}, (int[]){0, 2, 1, 3}, 4);
-    Output extent = Reshape(piece(f, shape, axis, 1), NoInts);
-    Output batches = piece(f, shape, 0, batch);
-    Output count = Prod(batches, Ints(0), false), ids = Cast(indices, DT_int32);
-    if (batch > 0) {
-        Output start = Mul(Range(Int(0), count, Int(1)), extent);
-        int64_t ones[MAX_RANK];
-        for (int i = 0; i < of_indices; i++)
-            ones[i] = 1;
-        ids = Add(ids, Reshape(start, joined(f, batches, formula_ints(f, ones, of_indices, DT_int32))));
-    }
-    Output sums = UnsortedSegmentSum(values, ids, Mul(count, extent));  // [batch * extent, outer, inner]
-    Output parts[] = {batches, piece(f, shape, axis, 1), piece(f, shape, batch, outer), piece(f, shape, axis + 1, inner)};
-    sums = Reshape(sums, Concat(parts, 4, Int(0)));
-    f->dx[0] = regroup(f, sums, (int[]){batch, 1, outer, inner}, (int[]){0, 2, 1, 3}, 4);
+// Along another axis, or in batches: params are [batches, outer, extent, inner], dy is [batches, outer, count, inner];
+// the slices are brought together as [batches * count, outer, inner] and summed by index.
+static void gather_axis_grad(Formula *f, int batch) {
+    Output params = f->x[0], shape = ShapeOf(params), axis = Cast(f->x[2], DT_int32), rank = Rank(params);
+    Output at = Reshape(FloorMod(Add(axis, rank), rank), Ints(1)), one = Ints(1);
+    Output batches = product(f, piece(f, shape, 0, batch)), inner = product(f, Slice(shape, Add(at, one), Ints(-1)));
+    Output outer = product(f, Slice(shape, Ints(batch), Sub(at, Ints(batch))));
+    Output extent = Reshape(Slice(shape, at, one), NoInts);
+    Output ids = Cast(f->x[1], DT_int32);
+    Output count = product(f, Slice(ShapeOf(ids), Ints(batch), Ints(-1)));
+    ids = Reshape(ids, Pack(((Output[]){batches, count}), 2, 0));
+    ids = Add(ids, ExpandDims(Mul(Range(Int(0), batches, Int(1)), extent), Int(1)));
+    Output values = Reshape(f->dy[0], Pack(((Output[]){batches, outer, count, inner}), 4, 0));
+    Output sums = UnsortedSegmentSum(Transpose(values, Ints(0, 2, 1, 3)), ids, Mul(batches, extent));
+    sums = Reshape(sums, Pack(((Output[]){batches, extent, outer, inner}), 4, 0));
+    f->dx[0] = Reshape(Transpose(sums, Ints(0, 2, 1, 3)), shape);
 }
 
 static void gather_v2_grad(Formula *f) {
@@ -215,19 +198,15 @@ static void gather_v2_grad(Formula *f) {
     const Shape *params = output_shape(f->x[0]), *indices = output_shape(f->x[1]);
     int batch;
     Status *status = batch_dims_of(f->node, params, indices, &batch);
-    if (!status && value && batch == 0 && tensor_int(value, 0) == 0) {
-        gather_rows_grad(f);
-        return;
-    }
-    if (!status && (!value || params->rank < 0 || indices->rank < 0))
+    if (!status && node_int(f->node, "batch_dims") < 0 && indices->rank < 0)
         status = status_new(UNIMPLEMENTED, __FILE__, __LINE__,
-                            "the gradient of GatherV2 needs a constant axis and inputs of known rank");
-    if (status) {
+                            "the gradient of GatherV2 with negative batch_dims needs indices of known rank");
+    if (status)
         formula_fail(f, status);
-        return;
-    }
-    int64_t axis = tensor_int(value, 0);
-    gather_axis_grad(f, (int)(axis < 0 ? axis + params->rank : axis), batch);
+    else if (value && batch == 0 && tensor_int(value, 0) == 0)
+        gather_rows_grad(f);
+    else
+        gather_axis_grad(f, batch);
 }
 
 const Op op_Gather = {

@@ -14,6 +14,10 @@ static Output pow_dy(Formula *f, Output x, Output z, Output dy) {  // z log(x), 
     return Mul(dy, Mul(Conj(z), Select(positive, Log(Conj(safe)), ZerosLike(x))));
 }
 
+static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
+    return Cast(NotEqual(x, ZerosLike(x)), output_type(x));
+}
+
 #define BINARY(Name, types, more, text, da, db)                                   \
     static void Name##_grad(Formula *f) {                                         \
         Output x1 = f->x[0], x2 = f->x[1], y = f->y[0], dy = f->dy[0];            \
@@ -24,7 +28,14 @@ static Output pow_dy(Formula *f, Output x, Output z, Output dy) {  // z log(x), 
     }                                                                             \
     static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
 #define COMPARE(Name, types, more, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
-#define TWIN(Name, a, b, out, types, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+#define TWIN(Name, a, b, out, types, text, da, db)                                \
+    static void Name##_grad(Formula *f) {                                         \
+        Output x1 = f->x[0], x2 = f->x[1], y = f->y[0], dy = f->dy[0];            \
+        (void)x1, (void)x2, (void)y, (void)dy;                                    \
+        f->dx[0] = da;                                                            \
+        f->dx[1] = db;                                                            \
+    }                                                                             \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
 #include "ops/math/binary.def"
 #undef BINARY
 #undef COMPARE
@@ -41,10 +52,10 @@ static Output pow_dy(Formula *f, Output x, Output z, Output dy) {  // z log(x), 
         .signature = #Name "(x: T, y: T) -> z: bool; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
         ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &Name##_row,                            \
     };
-#define TWIN(Name, a, b, out, types, text)                                                                       \
+#define TWIN(Name, a, b, out, types, text, da, db)                                                                       \
     const Op op_##Name = {                                                                                       \
         .signature = #Name "(" #a ": T, " #b ": T) -> " #out ": T; T: {" types "}", .doc = text,                 \
-        .needs = "same_shape(" #a ", " #b ")", .shape = shape_same_all, ELEMENTWISE_FAMILY,                      \
+        .needs = "same_shape(" #a ", " #b ")", .shape = shape_same_all, .grad = Name##_grad, ELEMENTWISE_FAMILY,  \
         .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &Name##_row,                                 \
     };
 #include "ops/math/binary.def"
