@@ -83,7 +83,7 @@ NO(TF_GetSerializedResourceHandleProto, TF_OpKernelContext *ctx, int i, TF_Buffe
 NOTHING(TF_IncNumDeferredOps, TF_OpKernelContext *ctx)
 NOTHING(TF_DecNumDeferredOps, TF_OpKernelContext *ctx)
 
-// ---------------------------------------- files of models, checkpoints
+// ---------------------------------------- checkpoints
 NO_VALUE(TF_CheckpointReader *, TF_NewCheckpointReader, NULL, const char *file)
 NOTHING(TF_DeleteCheckpointReader, TF_CheckpointReader *reader)
 VALUE(int, TF_CheckpointReaderHasTensor, 0, TF_CheckpointReader *reader, const char *name)
@@ -93,8 +93,6 @@ VALUE(TF_DataType, TF_CheckpointReaderGetVariableDataType, (TF_DataType)0, TF_Ch
 NO(TF_CheckpointReaderGetVariableShape, TF_CheckpointReader *reader, const char *name, int64_t *dims, int num_dims)
 VALUE(int, TF_CheckpointReaderGetVariableNumDims, -1, TF_CheckpointReader *reader, const char *name)
 NO_VALUE(TF_Tensor *, TF_CheckpointReaderGetTensor, NULL, TF_CheckpointReader *reader, const char *name)
-NO_VALUE(TF_Session *, TF_LoadSessionFromSavedModel, NULL, const TF_SessionOptions *options, const TF_Buffer *run_options,
-         const char *folder, const char *const *tags, int n_tags, TF_Graph *graph, TF_Buffer *meta_graph)
 
 // ---------------------------------------- servers
 NO_VALUE(TF_Server *, TF_NewServer, NULL, const void *proto, size_t n)

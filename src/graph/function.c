@@ -6,6 +6,19 @@
 
 // ---------------------------------------- one function
 
+// An entry of the map of attributes has a key.
+static Status *check_attr_name(Str entry) {
+    Cursor c = cursor_of(entry.p, entry.n);
+    uint32_t field;
+    uint64_t value;
+    Str inner, key = {0};
+    while (wire_next(&c, &field, &inner, &value))
+        if (field == AttrValueEntry_key)
+            key = inner;
+    NEED(key.n > 0, INVALID_ARGUMENT, "a FunctionDef with an attribute that has no name");
+    return OK;
+}
+
 // The bytes of the signature without decoding the rest.
 static Status *find_signature(Str bytes, Str *out) {
     Cursor c = cursor_of(bytes.p, bytes.n);
@@ -13,6 +26,8 @@ static Status *find_signature(Str bytes, Str *out) {
     uint64_t value;
     Str inner, signature = {0};
     while (wire_next(&c, &field, &inner, &value)) {
+        if (field == FunctionDef_attr)
+            TRY(check_attr_name(inner));
         if (field != FunctionDef_signature)
             continue;
         NEED(!signature.p, INVALID_ARGUMENT, "a FunctionDef with two signatures");

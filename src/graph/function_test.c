@@ -110,6 +110,7 @@ START_TEST(malformed) {
     Function *f;
     bad(function_new(STR("\xff\xff"), &f), INVALID_ARGUMENT, "malformed");
     bad(function_new(STR(""), &f), INVALID_ARGUMENT, "without a signature");
+    bad(try_function("signature { name: 'F' } attr { key: '' value { i: 1 } }", &f), INVALID_ARGUMENT, "no name");
     bad(try_function("signature { }", &f), INVALID_ARGUMENT, "name");
     bad(try_function("signature { name: 'F' input_arg { name: 'a' } }", &f), INVALID_ARGUMENT, "no type");
     bad(try_function("signature { name: 'F' input_arg { name: 'a' type_attr: 'T' } }", &f), INVALID_ARGUMENT,

@@ -1,0 +1,141 @@
+// SavedModel test — folders written here, loaded through the C interface: tags, assets, initializer, refusals.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tensorflow/c/c_api.h"
+
+static TF_Graph *graph;
+static TF_Status *s;
+static char folder[64];
+
+static void set_up(void) {
+    graph = TF_NewGraph();
+    s = TF_NewStatus();
+    strcpy(folder, "/tmp/saved_model_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void tear_down(void) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/saved_model.pbtxt", folder);
+    unlink(path);
+    rmdir(folder);
+    TF_DeleteGraph(graph);
+    TF_DeleteStatus(s);
+}
+
+static void write_model(const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/saved_model.pbtxt", folder);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static TF_Session *load(const char *tag, TF_Buffer *meta) {
+    TF_SessionOptions *options = TF_NewSessionOptions();
+    TF_Session *session = TF_LoadSessionFromSavedModel(options, NULL, folder, &tag, tag ? 1 : 0, graph, meta, s);
+    TF_DeleteSessionOptions(options);
+    return session;
+}
+
+static void refused(const char *tag, TF_Code code, const char *part) {
+    size_t pos = 0;
+    ck_assert_ptr_null(load(tag, NULL));
+    ck_assert_msg(TF_GetCode(s) == code && strstr(TF_Message(s), part), "%d: %s", TF_GetCode(s), TF_Message(s));
+    ck_assert_ptr_null(TF_GraphNextOperation(graph, &pos));  // the graph stays empty
+}
+
+#define MODEL(body) "saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } " body " }"
+#define NODE(name, op, more) "node { name: '" name "' op: '" op "' " more " } "
+#define TYPE(key, type) "attr { key: '" key "' value { type: " type " } } "
+
+static const char *const with_asset = MODEL(
+    "graph_def { " NODE("path", "Const", TYPE("dtype", "DT_STRING") "attr { key: 'value' value { tensor { dtype: DT_STRING "
+                                         "tensor_shape { } string_val: 'unset' } } }")
+    NODE("v", "VarHandleOp", TYPE("dtype", "DT_STRING") "attr { key: 'shape' value { shape { } } }")
+    NODE("init", "AssignVariableOp", "input: ['v', 'path'] " TYPE("dtype", "DT_STRING"))
+    NODE("read", "ReadVariableOp", "input: 'v' " TYPE("dtype", "DT_STRING")) "versions { producer: 1000 } } "
+    "saver_def { filename_tensor_name: 'path:0' restore_op_name: 'absent' } "  // no variables: not run
+    "asset_file_def { tensor_info { name: 'path:0' } filename: 'words.txt' } "
+    "signature_def { key: '__saved_model_init_op' value { outputs { key: '__saved_model_init_op' value { name: 'init' } } } }");
+
+START_TEST(assets_and_initializer) {
+    write_model(with_asset);
+    TF_Buffer *meta = TF_NewBuffer();
+    TF_Session *session = load("serve", meta);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    ck_assert_uint_gt(meta->length, 100);
+    TF_DeleteBuffer(meta);
+    TF_Output read = {TF_GraphOperationByName(graph, "read"), 0};
+    ck_assert_ptr_nonnull(read.oper);
+    TF_Tensor *out;
+    TF_SessionRun(session, NULL, NULL, NULL, 0, &read, &out, 1, NULL, 0, NULL, s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    char expected[128];
+    snprintf(expected, sizeof expected, "%s/assets/words.txt", folder);
+    const TF_TString *text = TF_TensorData(out);
+    ck_assert_uint_eq(TF_TString_GetSize(text), strlen(expected));
+    ck_assert_mem_eq(TF_TString_GetDataPointer(text), expected, strlen(expected));
+    TF_DeleteTensor(out);
+    TF_DeleteSession(session, s);
+}
+END_TEST
+
+START_TEST(refusals) {
+    refused("serve", TF_NOT_FOUND, "Could not find SavedModel .pb or .pbtxt");
+    write_model(with_asset);
+    refused("train", TF_NOT_FOUND, "matching supplied tags: { train }");
+    refused(NULL, TF_NOT_FOUND, "tags");  // the empty set is another one
+    write_model("meta_graphs {");
+    refused("serve", TF_INVALID_ARGUMENT, "");
+    write_model(MODEL(""));
+    refused("serve", TF_INVALID_ARGUMENT, "no graph");
+    write_model(MODEL("graph_def { " NODE("c", "Const", TYPE("dtype", "DT_FLOAT")) "}"));
+    refused("serve", TF_FAILED_PRECONDITION, "without a value");
+    write_model(MODEL("graph_def { " NODE("c", "Const", TYPE("dtype", "DT_FLOAT") "attr { key: 'value' value { tensor { "
+                      "dtype: DT_FLOAT tensor_shape { dim { size: -3 } } } } }") "}"));
+    refused("serve", TF_FAILED_PRECONDITION, "negative size");
+    write_model(MODEL("graph_def { library { function { signature { name: 'F' } node_def { name: 'n' op: 'F' } } } }"));
+    refused("serve", TF_FAILED_PRECONDITION, "self recursive");
+    write_model(MODEL("graph_def { " NODE("c", "NoSuchOp", "") "}"));
+    refused("serve", TF_NOT_FOUND, "NoSuchOp");
+    write_model(MODEL("graph_def { } collection_def { key: 'saved_model_main_op' value { node_list { value: ['a', 'b'] } } }"));
+    refused("serve", TF_FAILED_PRECONDITION, "exactly one main op");
+    write_model(MODEL("graph_def { } collection_def { key: 'legacy_init_op' value { node_list { value: 'gone' } } }"));
+    refused("serve", TF_NOT_FOUND, "gone");
+}
+END_TEST
+
+START_TEST(graph_must_be_empty) {
+    write_model(with_asset);
+    TF_FinishOperation(TF_NewOperation(graph, "NoOp", "there"), s);
+    ck_assert_ptr_null(load("serve", NULL));
+    ck_assert_int_eq(TF_GetCode(s), TF_INVALID_ARGUMENT);
+    ck_assert_str_eq(TF_Message(s), "Graph is non-empty.");
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *suite = suite_create("api saved model");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, assets_and_initializer);
+    tcase_add_test(c, refusals);
+    tcase_add_test(c, graph_must_be_empty);
+    suite_add_tcase(suite, c);
+    return suite;
+}
+
+int main(void) {
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed_tests = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed_tests != 0;
+}
