@@ -7,6 +7,13 @@
 #include "loops/broadcast.h"
 #include "loops/level/table.h"
 
+// Speaks only when something is wrong: a ck_assert that holds costs a message to the parent process.
+#define EXPECT(condition, ...)                  \
+    do {                                        \
+        if (!(condition))                       \
+            ck_abort_msg(__VA_ARGS__);          \
+    } while (0)
+
 static const int levels[] = {1, 3, 4};
 #define FOR_EACH_LEVEL                          \
     for (int l_ = 0; l_ < 3; l_++)              \
@@ -60,10 +67,10 @@ START_TEST(float_loops_agree_with_double) {
                      op == ELEMENTWISE_TruncateMod;
         for (int i = 0; i < N; i++) {
             if (flagged)
-                ck_assert_msg(op == ELEMENTWISE_ApproximateEqual || flags[i] == wide_flags[i], "%s(%g, %g)",
+                EXPECT(op == ELEMENTWISE_ApproximateEqual || flags[i] == wide_flags[i], "%s(%g, %g)",
                               elementwise_name((ElementwiseOp)op), wide_a[i], wide_b[i]);
             else
-                ck_assert_msg(close_float(out[i], want[i], 4) || steps ||
+                EXPECT(close_float(out[i], want[i], 4) || steps ||
                                   (cancels && fabs((double)out[i] - want[i]) < 1e-4 * (1 + fabs(want[i]))),
                               "level %d %s(%.9g, %.9g) = %.9g, expected %.9g", levels[l_],
                               elementwise_name((ElementwiseOp)op), wide_a[i], wide_b[i], (double)out[i], want[i]);
@@ -103,13 +110,15 @@ START_TEST(strides_and_offsets_do_not_matter) {
                         memset(got, 0x5a, sizeof got);
                         int64_t faults_got = elementwise_run(&loop, a, b, got + loop.out_size, n, sa, sb);
                         bool fills = !sa && (!sb || loop.arity == 1);
-                        ck_assert(fills ? (faults_got > 0) == (faults > 0) : faults_got == faults);
+                        EXPECT(fills ? (faults_got > 0) == (faults > 0) : faults_got == faults, "%s faults",
+                               elementwise_name((ElementwiseOp)op));
                         bool exact = dtype_is_integer(types[t]) || types[t] == DT_bool || loop.out == DT_bool;
                         if (exact)
-                            ck_assert_msg(memcmp(got + loop.out_size, want, (size_t)n * loop.out_size) == 0,
+                            EXPECT(memcmp(got + loop.out_size, want, (size_t)n * loop.out_size) == 0,
                                           "%s %s n %d strides %d %d", elementwise_name((ElementwiseOp)op),
                                           dtype_name(types[t]), n, sa, sb);
-                        ck_assert_int_eq(got[(size_t)(n + 1) * loop.out_size], 0x5a);
+                        EXPECT(got[(size_t)(n + 1) * loop.out_size] == 0x5a, "%s writes beyond",
+                               elementwise_name((ElementwiseOp)op));
                     }
         }
 }
@@ -141,7 +150,7 @@ START_TEST(integers_wrap_and_report_faults) {
     FOR_EACH_LEVEL for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int64_t faults;
         int32_t got = run_int(rows[i].op, rows[i].a, rows[i].b, &faults);
-        ck_assert_msg(got == rows[i].want && faults == rows[i].faults, "%s(%d, %d) = %d, faults %d", rows[i].op,
+        EXPECT(got == rows[i].want && faults == rows[i].faults, "%s(%d, %d) = %d, faults %d", rows[i].op,
                       rows[i].a, rows[i].b, got, (int)faults);
     }
 }
@@ -179,8 +188,8 @@ START_TEST(sixteen_bit_floats_convert_exactly) {
         table->sixteen->float_to_half(wide, back, 65536);
         for (int i = 0; i < 65536; i++) {
             float want = half_to_float((Half){(uint16_t)i});
-            ck_assert(memcmp(&wide[i], &want, 4) == 0);
-            ck_assert_int_eq(back[i], half_from_float(want).bits);
+            EXPECT(memcmp(&wide[i], &want, 4) == 0, "half %x", (unsigned)i);
+            EXPECT(back[i] == half_from_float(want).bits, "half %x", (unsigned)i);
         }
         for (int i = 0; i < 65536; i++) {
             uint32_t any = (uint32_t)next_random();
@@ -188,10 +197,10 @@ START_TEST(sixteen_bit_floats_convert_exactly) {
         }
         table->sixteen->float_to_half(wide, back, 65536);
         for (int i = 0; i < 65536; i++)
-            ck_assert_int_eq(back[i], half_from_float(wide[i]).bits);
+            EXPECT(back[i] == half_from_float(wide[i]).bits, "%a to half", (double)wide[i]);
         table->sixteen->float_to_bfloat16(wide, back, 65536);
         for (int i = 0; i < 65536; i++)
-            ck_assert_int_eq(back[i], bfloat16_from_float(wide[i]).bits);
+            EXPECT(back[i] == bfloat16_from_float(wide[i]).bits, "%a to bfloat16", (double)wide[i]);
     }
 }
 END_TEST
@@ -218,7 +227,7 @@ START_TEST(special_values_are_tensorflows) {
         float got;
         ck_assert(elementwise_find(elementwise_named(str_of(rows[i].op)), DT_float, &loop));
         loop.fn(&rows[i].a, &rows[i].b, &got, 1, 1, 1, 0);
-        ck_assert_msg(close_float(got, (double)rows[i].want, 2), "%s(%g, %g) = %.9g", rows[i].op, (double)rows[i].a,
+        EXPECT(close_float(got, (double)rows[i].want, 2), "%s(%g, %g) = %.9g", rows[i].op, (double)rows[i].a,
                       (double)rows[i].b, (double)got);
     }
 }
@@ -255,7 +264,7 @@ START_TEST(broadcast_reaches_the_right_elements) {
                     at_a += a.dims[d] == 1 ? 0 : index * step_a, step_a *= a.dims[d];
                     at_b += b.dims[d] == 1 ? 0 : index * step_b, step_b *= b.dims[d];
                 }
-                ck_assert_int_eq(po[i], (int32_t)((uint32_t)pa[at_a] - (uint32_t)pb[at_b]));
+                EXPECT(po[i] == (int32_t)((uint32_t)pa[at_a] - (uint32_t)pb[at_b]), "element %d", (int)i);
             }
             free(pa), free(pb), free(po);
         }
@@ -274,7 +283,7 @@ START_TEST(long_runs_are_cut_into_units) {
     ck_assert(elementwise_find(ELEMENTWISE_Mul, DT_float, &loop));
     for (int64_t unit = plan.units - 1; unit >= 0; unit--)
         broadcast_run(&plan, &loop, a, &two, out, unit, unit + 1);
-    for (int i = 0; i < 2 * N; i++) ck_assert(out[i] == (float)i * 2);
+    for (int i = 0; i < 2 * N; i++) EXPECT(out[i] == (float)i * 2, "element %d", i);
     free(a), free(out);
 }
 END_TEST

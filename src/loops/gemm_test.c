@@ -8,6 +8,13 @@
 #include "loops/gemm.h"
 #include "loops/level/table.h"
 
+// Speaks only when something is wrong: a ck_assert that holds costs a message to the parent process.
+#define EXPECT(condition, ...)                  \
+    do {                                        \
+        if (!(condition))                       \
+            ck_abort_msg(__VA_ARGS__);          \
+    } while (0)
+
 static const int levels[] = {1, 3, 4};
 static uint32_t seed = 7;
 static int small_random(int n) {
@@ -53,7 +60,7 @@ static void check_gemm(DType dtype, GemmShape g, int64_t batch, int threads) {
                     want = g.relu && want < 0 ? 0 : want;
                 }
                 double tolerance = dtype == DT_bfloat16 ? fabs(want) / 128 : 0;
-                ck_assert_msg(fabs(got[p * nc + i * g.ldc + j] - want) <= tolerance,
+                EXPECT(fabs(got[p * nc + i * g.ldc + j] - want) <= tolerance,
                               "%s %dx%dx%d ta %d tb %d acc %d: c[%d][%d] = %g, expected %g", dtype_name(dtype), (int)g.m,
                               (int)g.n, (int)g.k, g.ta, g.tb, g.accumulate, (int)i, (int)j,
                               got[p * nc + i * g.ldc + j], want);
@@ -80,7 +87,7 @@ START_TEST(every_edge) {
 END_TEST
 
 START_TEST(blocks_and_cuts) {
-    static const int shapes[][3] = {{200, 600, 400}, {97, 513, 193}, {1, 700, 900}, {700, 1, 900}, {300, 40, 1000}, {24, 1100, 30}};
+    static const int shapes[][3] = {{100, 530, 200}, {97, 513, 193}, {1, 700, 900}, {700, 1, 900}, {200, 40, 400}, {24, 1100, 30}};
     for (int l = 0; l < 3; l++) {
         if (!loops_choose_level(levels[l]))
             continue;
