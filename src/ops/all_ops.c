@@ -75,7 +75,8 @@
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
     X(StatelessRandomGetAlg)
 #define STRING
-#define IO
+#define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) X(WriteFile) \
+    X(MatchingFiles)
 
 #define X(Name) extern const Op op_##Name;
 FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IO

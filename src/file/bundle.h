@@ -1,0 +1,67 @@
+// Bundle — TensorFlow's checkpoint (V2): `prefix.index`, a table of names, and data files with the tensors' bytes.
+//
+// Entries are found by name. A variable that was saved in slices has an entry that lists them, and one entry for each.
+// Written so that a crash leaves the old checkpoint or the new one: data first, then the index, each synced and renamed.
+#pragma once
+#include "file/slice.h"
+#include "file/sstable.h"
+#include "proto/messages.h"
+
+typedef struct {
+    Text prefix;
+    Table table;
+    int32_t n_shards;
+    bool swapped;         // written by a machine of the other byte order
+    int *files;           // n_shards, -1 until opened
+    uint64_t *sizes;
+    Arena arena;          // of decoded entries
+} BundleReader;
+
+typedef struct {
+    DType dtype;
+    Shape shape;          // of the whole tensor
+    const BundleEntryProto *entry;
+} BundleEntry;
+
+// NOT_FOUND where there is no checkpoint, DATA_LOSS where it is damaged.
+FALLIBLE Status *bundle_open(Str prefix, BundleReader *out);
+void bundle_close(BundleReader *reader);
+static inline void BundleReader_auto(BundleReader *reader) {
+    bundle_close(reader);
+}
+// NOT_FOUND "Key v not found in checkpoint".
+FALLIBLE Status *bundle_find(BundleReader *reader, Str name, BundleEntry *out);
+// The whole tensor, or a slice of it (NULL: whole). DATA_LOSS where a checksum is wrong.
+FALLIBLE Status *bundle_read(BundleReader *reader, Str name, const BundleEntry *entry, const Slice *slice, Tensor *out);
+
+typedef struct BundleItem {
+    Str key;
+    BundleEntryProto entry;
+} BundleItem;
+
+typedef struct {
+    Text prefix;
+    DiskWriter data;
+    VEC(BundleItem) items;
+    Arena arena;
+} BundleWriter;
+
+FALLIBLE Status *bundle_writer_open(Str prefix, BundleWriter *out);
+// INVALID_ARGUMENT for a name that is there already, or a type that can't be written.
+FALLIBLE Status *bundle_add(BundleWriter *writer, Str name, const Tensor *tensor);
+FALLIBLE Status *bundle_add_slice(BundleWriter *writer, Str name, const Shape *whole, const Slice *slice,
+                                  const Tensor *tensor);
+FALLIBLE Status *bundle_commit(BundleWriter *writer);
+void bundle_writer_drop(BundleWriter *writer);  // nothing is left of what was not committed
+static inline void BundleWriter_auto(BundleWriter *writer) {
+    bundle_writer_drop(writer);
+}
+
+// Makes one checkpoint of several by renaming their data files; the old index files are removed. With `missing_ok`
+// prefixes without a checkpoint are passed over.
+FALLIBLE Status *bundle_merge(const Str *prefixes, size_t n, Str destination, bool missing_ok);
+
+// ---- shared by reader, writer and merge
+void bundle_data_name(Str prefix, int32_t shard, int32_t n_shards, Text *out);
+FALLIBLE Status *bundle_write_index(Str prefix, BundleItem *items, size_t n, int32_t n_shards);  // sorts the items
+FALLIBLE Status *bundle_slice_of(const TensorSliceProto *proto, Slice *out);
