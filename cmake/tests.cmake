@@ -57,6 +57,13 @@ foreach(source IN LISTS TEST_TOOLS)
     target_link_libraries(${name} PRIVATE millrace_open)
 endforeach()
 
+# An example is a test: it says what it computed and returns 0.
+foreach(source IN LISTS EXAMPLES)
+    get_filename_component(name ${source} NAME_WE)
+    add_test(NAME example_${name} COMMAND example_${name})
+    set_tests_properties(example_${name} PROPERTIES TIMEOUT 60 LABELS "end;threads")
+endforeach()
+
 # The sanitizers are in the programs, not in Python: what Python loads runs in the plain builds only.
 if(NOT MILLRACE_SANITIZE)
     if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)
