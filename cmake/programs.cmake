@@ -9,7 +9,7 @@ if(CLI_SOURCES)
     target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
 endif()
 
-file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/*.c)
+file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/c/*.c)
 foreach(source IN LISTS EXAMPLES)
     get_filename_component(name ${source} NAME_WE)
     add_executable(example_${name} ${source})

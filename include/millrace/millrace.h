@@ -1,5 +1,5 @@
-/* millrace.h — what Millrace offers beyond TensorFlow's C interface: text, ops, plans, networks.
- *
+// millrace.h — what Millrace offers beyond TensorFlow's C interface: text, ops, plans, networks.
+/*
  * A complement to tensorflow/c/c_api.h, and made of the same parts: graphs, sessions, tensors, buffers and statuses are
  * those of TF_*. As there, a function that can fail sets its last argument, `status`, which must not be NULL; what a
  * function hands out is the caller's to delete, but for strings, which live as long as what they were asked of.
@@ -63,7 +63,7 @@ typedef struct mr_op_info {
     int is_stateful;
     int is_composed;            /* runs as the graph that it stands for */
     mr_gradient gradient;
-    const TF_DataType *dtypes;  /* of the kernels, by the op's first type attribute */
+    const TF_DataType *dtypes;  /* of the op's first type attribute; valid until this thread asks for another op */
     int num_dtypes;             /* -1: every type */
 } mr_op_info;
 

@@ -149,7 +149,7 @@ TF_Output mr_loss_squared(mr_net *net, TF_Output predictions, TF_Output targets)
 }
 
 TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels) {
-    WRITE(measure_accuracy(&net->net, inside(net, logits), inside(net, labels)));
+    WRITE(net_accuracy(&net->net, inside(net, logits), inside(net, labels)));
 }
 
 // ---------------------------------------- training

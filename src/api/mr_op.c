@@ -10,20 +10,30 @@ static mr_gradient gradient_of(const Op *op) {
                                                                                     : MR_GRADIENT_UNDEFINED;
 }
 
-// The types of an op's kernels; the lists are made once per op and live for ever, as ops do.
-static void list_types(const Op *op, mr_op_info *info) {
+// The types that the signature allows to the first type attribute; it lives as long as the op.
+static void list_allowed(const Signature *signature, mr_op_info *info) {
+    info->num_dtypes = -1;
+    for (int i = 0; i < signature->n_attrs; i++) {
+        const AttrSpec *attr = &signature->attrs[i];
+        if (attr->kind != ATTR_TYPE || attr->is_list)
+            continue;
+        if (attr->allowed.is_list) {
+            info->dtypes = (const TF_DataType *)attr->allowed.types;
+            info->num_dtypes = attr->allowed.n;
+        }
+        return;
+    }
+}
+
+// The types of an op's kernels; of the last op that this thread asked for.
+static void list_types(const OpType *type, mr_op_info *info) {
     static __thread TF_DataType types[DTYPES];
     info->num_dtypes = 0;
     info->dtypes = types;
-    for (const KernelRow *row = op->cpu; row && row->run && info->num_dtypes < DTYPES; row++) {
-        if (row->dtype == DT_INVALID) {
-            info->num_dtypes = -1;
-            return;
-        }
+    for (const KernelRow *row = type->op->cpu; row && row->run && row->dtype != DT_INVALID && info->num_dtypes < DTYPES; row++)
         types[info->num_dtypes++] = (TF_DataType)row->dtype;
-    }
-    if (op->start)
-        info->num_dtypes = -1;
+    if (info->num_dtypes == 0)
+        list_allowed(&type->signature, info);
 }
 
 // Only what the caller's struct has room for.
@@ -40,7 +50,7 @@ static void describe(const OpType *type, mr_op_info *out) {
         info.has_kernel = op->cpu || op->start || op->expand || op->flow != FLOW_NONE || type->dynamic;
         info.is_composed = op->expand != NULL;
         info.gradient = gradient_of(op);
-        list_types(op, &info);
+        list_types(type, &info);
     }
     give(out, &info);
 }

@@ -65,7 +65,7 @@ Output loss_squared(Net *net, Output predictions, Output targets);
 Output loss_absolute(Net *net, Output predictions, Output targets);
 Output loss_huber(Net *net, Output predictions, Output targets, double delta);
 Output loss_weights(Net *net, double scale);                          // scale * sum(w^2) / 2 over trainable variables
-Output measure_accuracy(Net *net, Output logits, Output labels);      // how many of the batch are right, 0 to 1
+Output net_accuracy(Net *net, Output logits, Output labels);      // how many of the batch are right, 0 to 1
 
 // ---- schedules: the rate as a function of the step (an integer scalar), as a float scalar
 Output schedule_exponential(Net *net, double rate, Output step, double steps, double factor, bool staircase);

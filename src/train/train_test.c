@@ -208,7 +208,7 @@ START_TEST(learns_exclusive_or) {
     Output labels = Cast(floats(4, (float[]){0, 1, 1, 0}), DT_int32);
     Output hidden = layer_dense(&net, "hidden", grid(), 16, "Tanh");
     Output logits = layer_dense(&net, "logits", hidden, 2, NULL);
-    Output loss = loss_softmax(&net, logits, labels), accuracy = measure_accuracy(&net, logits, labels);
+    Output loss = loss_softmax(&net, logits, labels), accuracy = net_accuracy(&net, logits, labels);
     Optimizer adam = optimizer_of(OPTIMIZER_ADAM);
     Node *train = optimizer_minimize(&net, &adam, Number(0.05, DT_float), loss, &(Clip){.global_norm = 1});
     run(net_init_all(&net));
