@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+// The hash is kept: a probe that meets another key mostly doesn't touch that key's memory, and growing touches none.
 typedef struct MapEntry {
     Str key;
     void *value;  // NULL: free
+    uint64_t hash;
 } MapEntry;
 
 uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed) {
@@ -26,26 +28,31 @@ uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed) {
     return h ^ (h >> 29);
 }
 
-static MapEntry *map_slot(const Map *map, Str key) {
+static MapEntry *map_slot(const Map *map, Str key, uint64_t hash) {
     size_t mask = map->room - 1;
-    for (size_t i = hash_bytes(key.p, key.n, 0) & mask;; i = (i + 1) & mask) {
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
         MapEntry *entry = &map->entries[i];
-        if (!entry->value || str_equal(entry->key, key))
+        if (!entry->value || (entry->hash == hash && str_equal(entry->key, key)))
             return entry;
     }
 }
 
 void *map_find(const Map *map, Str key) {
-    return map->room ? map_slot(map, key)->value : NULL;
+    return map->room ? map_slot(map, key, hash_bytes(key.p, key.n, 0))->value : NULL;
 }
 
 static bool map_rehash(Map *map, size_t room) {
     Map grown = {calloc(room, sizeof(MapEntry)), map->n, room};
     if (!grown.entries)
         return false;
-    for (size_t i = 0; i < map->room; i++)
-        if (map->entries[i].value)
-            *map_slot(&grown, map->entries[i].key) = map->entries[i];
+    for (size_t i = 0; i < map->room; i++) {
+        if (!map->entries[i].value)
+            continue;
+        size_t to = map->entries[i].hash & (room - 1);
+        while (grown.entries[to].value)
+            to = (to + 1) & (room - 1);
+        grown.entries[to] = map->entries[i];
+    }
     free(map->entries);
     *map = grown;
     return true;
@@ -54,23 +61,24 @@ static bool map_rehash(Map *map, size_t room) {
 bool map_set(Map *map, Str key, void *value) {
     if (map->n * 4 >= map->room * 3 && !map_rehash(map, map->room ? map->room * 2 : 16))
         return false;
-    MapEntry *entry = map_slot(map, key);
+    uint64_t hash = hash_bytes(key.p, key.n, 0);
+    MapEntry *entry = map_slot(map, key, hash);
     map->n += entry->value == NULL;
-    *entry = (MapEntry){key, value};
+    *entry = (MapEntry){key, value, hash};
     return true;
 }
 
 void *map_take(Map *map, Str key) {
     if (!map->room)
         return NULL;
-    MapEntry *entry = map_slot(map, key);
+    MapEntry *entry = map_slot(map, key, hash_bytes(key.p, key.n, 0));
     void *value = entry->value;
     if (!value)
         return NULL;
     size_t mask = map->room - 1;
     size_t hole = (size_t)(entry - map->entries);
     for (size_t i = (hole + 1) & mask; map->entries[i].value; i = (i + 1) & mask) {
-        size_t home = hash_bytes(map->entries[i].key.p, map->entries[i].key.n, 0) & mask;
+        size_t home = map->entries[i].hash & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             map->entries[hole] = map->entries[i];
             hole = i;
