@@ -197,14 +197,33 @@ static void add_handle(Text *text, BlockHandle handle) {
     add_varint(text, handle.size);
 }
 
-// The index names each block by its last key.
-static Status *end_block(BlockBuilder *data, BlockBuilder *index, DiskWriter *writer, Str last) {
+// A short key that is not below `last` and below `next` (NULL: there is no next block).
+static Status *separator(Arena *arena, Str last, const Str *next, Str *out) {
+    size_t at = 0;
+    while (next && at < last.n && at < next->n && last.p[at] == next->p[at])
+        at++;
+    while (!next && at < last.n && (unsigned char)last.p[at] == 0xff)
+        at++;
+    *out = last;
+    bool shortens = at < last.n && (unsigned char)last.p[at] < 0xff &&
+                    (!next || (at < next->n && (unsigned char)last.p[at] + 1 < (unsigned char)next->p[at]));
+    if (!shortens)
+        return OK;
+    char *key = arena_copy(arena, last.p, at + 1);
+    NEED_MEMORY(key);
+    key[at]++;
+    *out = (Str){key, at + 1};
+    return OK;
+}
+
+// The index names each block by a key that separates it from the next.
+static Status *end_block(BlockBuilder *data, BlockBuilder *index, DiskWriter *writer, Str key) {
     BlockHandle handle;
     AUTO(text) Text place = {0};
     TRY(block_end(data, writer, &handle));
     add_handle(&place, handle);
     NEED_MEMORY(!place.failed);
-    return block_add(index, last, text_str(&place));
+    return block_add(index, key, text_str(&place));
 }
 
 static Status *write_footer(BlockBuilder *empty, BlockBuilder *index, DiskWriter *writer) {
@@ -223,13 +242,16 @@ static Status *write_footer(BlockBuilder *empty, BlockBuilder *index, DiskWriter
 }
 
 static Status *write_blocks(BlockBuilder *data, BlockBuilder *index, DiskWriter *writer, const TableEntry *entries,
-                            size_t n) {
+                            size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++) {
         NEED(i == 0 || str_compare(entries[i - 1].key, entries[i].key) < 0, INVALID_ARGUMENT,
              "key '%.*s' stands twice or out of order", STR_ARGS(entries[i].key));
         TRY(block_add(data, entries[i].key, entries[i].value));
-        if (data->bytes.n >= BLOCK_BYTES || i + 1 == n)
-            TRY(end_block(data, index, writer, entries[i].key));
+        if (data->bytes.n < BLOCK_BYTES && i + 1 < n)
+            continue;
+        Str key;
+        TRY(separator(arena, entries[i].key, i + 1 < n ? &entries[i + 1].key : NULL, &key));
+        TRY(end_block(data, index, writer, key));
     }
     BlockBuilder empty = {.every = RESTART_EVERY};
     Status *status = write_footer(&empty, index, writer);
@@ -240,7 +262,8 @@ static Status *write_blocks(BlockBuilder *data, BlockBuilder *index, DiskWriter 
 
 Status *table_write(DiskWriter *writer, const TableEntry *entries, size_t n) {
     BlockBuilder data = {.every = RESTART_EVERY}, index = {.every = 1};
-    Status *status = write_blocks(&data, &index, writer, entries, n);
+    AUTO(arena) Arena arena = {0};
+    Status *status = write_blocks(&data, &index, writer, entries, n, &arena);
     text_clear(&data.bytes);
     vec_clear(&data.restarts);
     text_clear(&index.bytes);

@@ -1,7 +1,9 @@
 // Shape — see shape.h.
 #include "tensor/shape.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 
@@ -140,13 +142,39 @@ void shape_print(Text *text, const Shape *shape) {
     text_char(text, ']');
 }
 
+// The texts of one thread. On the heap: a library that is opened late has a few hundred bytes of thread-local memory.
+typedef struct {
+    char texts[8][MAX_RANK * 21 + 16];
+    unsigned turn;
+} ShapeTexts;
+
+static pthread_key_t texts_key;
+static pthread_once_t texts_once = PTHREAD_ONCE_INIT;
+static bool texts_keyed;
+
+static void make_texts_key(void) {
+    texts_keyed = pthread_key_create(&texts_key, free) == 0;
+}
+
+static ShapeTexts *own_texts(void) {
+    pthread_once(&texts_once, make_texts_key);
+    ShapeTexts *own = texts_keyed ? pthread_getspecific(texts_key) : NULL;
+    if (own || !texts_keyed)
+        return own;
+    own = calloc(1, sizeof *own);
+    if (own && pthread_setspecific(texts_key, own)) {
+        free(own);
+        own = NULL;
+    }
+    return own;
+}
+
 const char *shape_text(const Shape *shape) {
-    static _Thread_local char ring[8][MAX_RANK * 21 + 16];
-    static _Thread_local unsigned turn;
-    char *at = ring[turn++ % 8], *end = at + sizeof ring[0];
-    char *start = at;
-    if (shape->rank < 0 || shape->rank > MAX_RANK)
+    ShapeTexts *own = shape->rank < 0 || shape->rank > MAX_RANK ? NULL : own_texts();
+    if (!own)
         return "<unknown>";
+    char *at = own->texts[own->turn++ % 8], *end = at + sizeof own->texts[0];
+    char *start = at;
     at += snprintf(at, (size_t)(end - at), "[");
     for (int i = 0; i < shape->rank; i++) {
         const char *comma = i ? "," : "";
