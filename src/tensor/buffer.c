@@ -28,7 +28,8 @@ typedef struct {
     bool registered;
 } SpareBlocks;
 
-static _Thread_local __attribute__((tls_model("initial-exec"))) SpareBlocks spares;
+// Not of the initial-exec model: a library that asks for static thread storage can't be opened late by Python or Java.
+static _Thread_local SpareBlocks spares;
 static pthread_key_t spares_key;
 static pthread_once_t spares_once = PTHREAD_ONCE_INIT;
 
