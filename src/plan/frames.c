@@ -4,33 +4,39 @@
 #include "base/vec.h"
 #include "plan/frames.h"
 
-enum { NO_FRAME = -1, MAX_FRAMES = 1 << 16 };
+enum { NO_FRAME = -1, MAX_FRAMES = 1 << 16, MAX_NESTING = 256 };
 
 typedef VEC(PlanFrame) FrameVec;
 
 typedef struct {
     Plan *plan;
     FrameVec frames;
-    VEC(Str) names;
+    Map by_name;      // "parent/name" -> frame + 1
+    Arena arena;      // of its keys
     int32_t *lands;   // by node: the frame where its outputs are
 } Framing;
 
 static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_t *out) {
-    Str name = node_str(enter, "frame_name");
-    for (size_t i = 1; i < f->frames.n; i++) {
-        if (f->frames.p[i].parent == parent && str_equal(f->names.p[i], name)) {
-            *out = (int32_t)i;
-            return OK;
-        }
+    Str name = str_format(&f->arena, "%d/%.*s", parent, STR_ARGS(node_str(enter, "frame_name")));
+    NEED_MEMORY(name.p);
+    intptr_t found = (intptr_t)map_find(&f->by_name, name);
+    if (found) {
+        *out = (int32_t)found - 1;
+        return OK;
     }
     NEED(f->frames.n < MAX_FRAMES, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): more than %d loops", NODE_ARGS(enter),
          MAX_FRAMES);
+    int depth = 0;
+    for (int32_t i = parent; i; i = f->frames.p[i].parent)
+        depth++;
+    NEED(depth < MAX_NESTING, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): loops nest more than %d deep", NODE_ARGS(enter),
+         MAX_NESTING);
     int64_t parallel = node_int(enter, "parallel_iterations");
     PlanFrame frame = {
         .parent = parent, .child_index = f->frames.p[parent].n_children++,
         .parallel = parallel < 1 ? 1 : parallel > 1024 ? 1024 : (int32_t)parallel,
     };
-    NEED_MEMORY(vec_push(&f->names, name) && vec_push(&f->frames, frame));
+    NEED_MEMORY(vec_push(&f->frames, frame) && map_set(&f->by_name, name, (void *)(intptr_t)f->frames.n));
     *out = (int32_t)f->frames.n - 1;
     return OK;
 }
@@ -102,10 +108,14 @@ static Status *fill_frames(Framing *f) {
         p->place = frame->n_nodes;
         frame->pending[frame->n_nodes] = p->pending;
         frame->nodes[frame->n_nodes++] = i;
-        if (p->flow == FLOW_EXIT)
-            frame->exits[frame->n_exits++] = i;
-        if (p->constant_enter)
-            plan->frames[p->child].constants[plan->frames[p->child].n_constants++] = i;
+        if (p->flow == FLOW_EXIT) {
+            p->position = frame->n_exits++;
+            frame->exits[p->position] = i;
+        }
+        if (p->constant_enter) {
+            p->position = plan->frames[p->child].n_constants++;
+            plan->frames[p->child].constants[p->position] = i;
+        }
         p->out_place = plan->frames[f->lands[i]].n_slots;
         for (int out = 0; out < p->binding.n_out; out++) {
             PlanSlot *slot = &plan->slots[p->out + out];
@@ -136,7 +146,7 @@ static Status *fill_frames(Framing *f) {
 }
 
 static Status *find(Framing *f) {
-    NEED_MEMORY(f->lands && vec_push(&f->frames, (PlanFrame){.parallel = 1}) && vec_push(&f->names, (Str){0}));
+    NEED_MEMORY(f->lands && vec_push(&f->frames, (PlanFrame){.parallel = 1}));
     for (int32_t i = 0; i < f->plan->n_nodes; i++)
         TRY(place_node(f, i));
     return fill_frames(f);
@@ -147,6 +157,7 @@ Status *frames_find(Plan *plan) {
     Status *status = find(&framing);
     free(framing.lands);
     vec_clear(&framing.frames);
-    vec_clear(&framing.names);
+    map_clear(&framing.by_name);
+    arena_clear(&framing.arena);
     return status;
 }

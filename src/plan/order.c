@@ -86,8 +86,9 @@ static bool passes_memory(const PlanNode *p, int input, int output) {
 static void find_roots(Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
+        bool moves = p->flow >= FLOW_SWITCH && p->flow <= FLOW_LOOP_COND;  // else only equal indices may share
         for (int j = 0; j < p->binding.n_out; j++)
-            for (int in = 0; in < p->binding.n_in; in++)
+            for (int in = moves ? 0 : j; in < p->binding.n_in && (moves || in == j); in++)
                 if (p->flow != FLOW_MERGE && passes_memory(p, in, j))
                     plan->slots[p->out + j].root = plan->slots[plan->in_slots[p->in + in]].root;
     }

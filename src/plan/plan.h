@@ -23,6 +23,7 @@ typedef struct {
     int32_t frame;         // the loop it runs in; 0 is the step itself
     int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the frame it is in
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
+    int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants
     bool constant_enter;   // FLOW_ENTER of a loop invariant
     bool loop_merge;       // FLOW_MERGE with a back edge
     bool async;            // starts, or blocks: ends by a completion

@@ -66,17 +66,19 @@ static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iter
         return;
     }
     if (dead && edge->flow != FLOW_TRIGGER)
-        iteration->dead[edge->place]++;
+        iteration->dead[edge->place] = 1;
     if (--iteration->pending[edge->place] == 0)
         push_ready(p, edge->node, iteration);
 }
 
-// Tells the consumers of every output; `dead` says which outputs carry nothing (bit i), all of them when the node died.
-static inline void tell(Propagation *p, int32_t i, Iteration *to, uint32_t dead_outputs, bool dead) {
+enum { EVERY = -1 };
+
+// Tells the consumers. `live` is the only output that carries a value, or EVERY; none does where the node died.
+static inline void tell(Propagation *p, int32_t i, Iteration *to, int32_t live, bool dead) {
     const PlanNode *node = &p->plan->nodes[i];
     const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
     for (; edge < end; edge++) {
-        bool nothing = dead || (edge->output >= 0 && edge->output < 32 && (dead_outputs & BIT(edge->output)));
+        bool nothing = dead || (live != EVERY && edge->output != CONTROL && edge->output != live);
         deliver(p, edge, to, nothing);
     }
 }
@@ -135,7 +137,7 @@ static void deliver_constants(Propagation *p, Frame *frame, Iteration *iteration
         bool dead = frame->constant_state[c] == 2;
         if (!dead)
             put(p, iteration, p->plan->nodes[enter].out, &frame->constants[c]);
-        tell(p, enter, iteration, 0, dead);
+        tell(p, enter, iteration, EVERY, dead);
     }
 }
 
@@ -155,7 +157,7 @@ static void frame_ends(Propagation *p, Frame *frame) {
     Iteration *parent = frame->parent;
     for (int32_t e = 0; e < frame->plan->n_exits; e++)
         if (!frame->exited[e])
-            tell(p, frame->plan->exits[e], parent, 0, true);
+            tell(p, frame->plan->exits[e], parent, EVERY, true);
     parent->children[frame->plan->child_index] = NULL;
     frame_free(p, frame);
     parent->outstanding--;
@@ -178,7 +180,7 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
                 Deferred *d = &frame->deferred.p[i];
                 put(p, next, p->plan->nodes[d->node].out, &d->value);
                 tensor_clear(&d->value);
-                tell(p, d->node, next, 0, false);
+                tell(p, d->node, next, EVERY, false);
             }
             frame->deferred.n = 0;
             next->outstanding--;
@@ -193,13 +195,6 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
         }
         iteration = next;
     }
-}
-
-static int32_t position(const int32_t *list, int32_t n, int32_t node) {
-    for (int32_t i = 0; i < n; i++)
-        if (list[i] == node)
-            return i;
-    return 0;
 }
 
 static void enter(Propagation *p, int32_t i, Iteration *iteration, bool dead) {
@@ -217,7 +212,7 @@ static void enter(Propagation *p, int32_t i, Iteration *iteration, bool dead) {
     const Tensor *value = slot_in(p, iteration, p->plan->in_slots[node->in]);
     frame->entered++;
     if (node->constant_enter) {
-        int32_t c = position(frame->plan->constants, frame->plan->n_constants, i);
+        int32_t c = node->position;
         frame->constant_state[c] = dead ? 2 : 1;
         if (!dead)
             frame->constants[c] = tensor_retain(value);
@@ -226,7 +221,7 @@ static void enter(Propagation *p, int32_t i, Iteration *iteration, bool dead) {
     for (Iteration *to = frame->oldest; to; to = node->constant_enter ? to->next : NULL) {
         if (!dead)
             put(p, to, node->out, value);
-        tell(p, i, to, 0, dead);
+        tell(p, i, to, EVERY, dead);
     }
     frame->oldest->outstanding--;
     iteration_maybe_ends(p, frame->oldest);
@@ -247,15 +242,15 @@ static void next_iteration(Propagation *p, int32_t i, Iteration *iteration) {
     if (!to)
         return;
     pass_on(p, iteration, p->plan->in_places[node->in], to, node->out);
-    tell(p, i, to, 0, false);
+    tell(p, i, to, EVERY, false);
 }
 
 static void exit_frame(Propagation *p, int32_t i, Iteration *iteration) {
     const PlanNode *node = &p->plan->nodes[i];
     Frame *frame = iteration->frame;
-    frame->exited[position(frame->plan->exits, frame->plan->n_exits, i)] = 1;
+    frame->exited[node->position] = 1;
     put(p, frame->parent, node->out, slot_in(p, iteration, p->plan->in_slots[node->in]));
-    tell(p, i, frame->parent, 0, false);
+    tell(p, i, frame->parent, EVERY, false);
 }
 
 // ---- running nodes
@@ -274,7 +269,7 @@ static void kernel_ended(Propagation *p, int32_t i, Iteration *iteration, Status
     } else {
         for (int out = 0; out < node->binding.n_out; out++)
             drop_unread(iteration, node->out_place + out);
-        tell(p, i, iteration, 0, false);
+        tell(p, i, iteration, EVERY, false);
     }
     node_ends(p, i, iteration);
 }
@@ -300,6 +295,7 @@ void step_completed(Kernel *k, Status *status) {
     Started *started = k->frame;
     Propagation *p = ((Step *)k->step)->propagation;
     started->status = status;
+    stress_yield();
     mutex_lock(&p->lock);
     started->next = p->done;
     p->done = started;
@@ -400,7 +396,7 @@ static void run_switch(Propagation *p, int32_t i, Iteration *iteration) {
     if (live < 0 || live >= node->binding.n_out)
         live = node->binding.n_out - 1;  // _SwitchN: out of range takes the last
     pass_on(p, iteration, p->plan->in_places[node->in], iteration, node->out + live);
-    tell(p, i, iteration, ~BIT(live), false);
+    tell(p, i, iteration, live, false);
     node_ends(p, i, iteration);
 }
 
@@ -409,7 +405,7 @@ static void run_dead(Propagation *p, int32_t i, Iteration *iteration) {
     if (node->flow == FLOW_ENTER)
         enter(p, i, iteration, true);
     else if (node->flow != FLOW_EXIT && node->flow != FLOW_NEXT)
-        tell(p, i, iteration, 0, true);
+        tell(p, i, iteration, EVERY, true);
     node_ends(p, i, iteration);
 }
 
@@ -441,10 +437,10 @@ static void run_node(Propagation *p, int32_t i, Iteration *iteration) {
     }
     case FLOW_LOOP_COND:
         put(p, iteration, node->out, slot_in(p, iteration, p->plan->in_slots[node->in]));
-        tell(p, i, iteration, 0, false);
+        tell(p, i, iteration, EVERY, false);
         break;
     case FLOW_ARG: case FLOW_TRIGGER:
-        tell(p, i, iteration, 0, false);
+        tell(p, i, iteration, EVERY, false);
         break;
     default:
         run_kernel(p, i, iteration);
@@ -486,20 +482,24 @@ static void wait_completion(Propagation *p) {
 
 static void propagate(Propagation *p) {
     Step *step = p->step;
-    const bool any_order = stress_is_on(STRESS_ORDER);
+    const bool any_order = stress_is_on(STRESS_ORDER), yields = stress_is_on(STRESS_YIELD);
+    const bool timed = step->context.deadline != NO_DEADLINE;
     for (;;) {
         if (atomic_load_explicit(&p->any_done, memory_order_acquire))
             take_completions(p);
         if (p->status)
             p->ready.n = 0;
+        if (__builtin_expect(yields, 0))
+            stress_yield();
         if (p->ready.n) {
             size_t at = p->ready.n - 1;
             if (__builtin_expect(any_order, 0))
                 at = stress_random() % p->ready.n;
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
-            if (__builtin_expect(cancellation_is_set(&step->cancellation), 0))
-                fail(p, step_check(step));
+            Status *over = timed || cancellation_is_set(&step->cancellation) ? step_check(step) : OK;
+            if (__builtin_expect(over != NULL, 0))
+                fail(p, over);
             else
                 run_node(p, ready.node, ready.iteration);
         } else if (p->started) {

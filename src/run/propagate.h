@@ -16,7 +16,7 @@ struct Iteration {
     int32_t outstanding;     // nodes queued or running, child frames, and 1 while it is being made
     int32_t *pending;        // by node place
     int32_t *readers;        // by slot place: who has yet to read it
-    uint16_t *dead;          // by node place: dead inputs so far
+    uint16_t *dead;          // by node place: dead inputs so far of a Merge; of others, whether there is one
     uint8_t *merged;         // by node place, for Merge: MERGE_*
     int32_t *which;          // by node place, for Merge: the input that came alive
     Tensor *slots;           // by slot place

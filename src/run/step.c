@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "run/kernels.h"
+#include "run/stress.h"
 
 enum { SPARES = 8 };
 
@@ -82,6 +83,7 @@ void step_free(Step *step) {
 }
 
 Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
+    stress_yield();
     int place = spare_place();
     Step *step = atomic_exchange_explicit(&plan->spare[place], NULL, memory_order_acquire);
     if (!step)

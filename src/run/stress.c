@@ -1,9 +1,11 @@
 // Stress — see stress.h.
 #include "run/stress.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Atomic uint32_t switches = UINT32_MAX;  // UINT32_MAX: not read yet
 static _Atomic uint32_t sequence = 1;
@@ -32,4 +34,13 @@ uint32_t stress_random(void) {
     x = (x ^ (x >> 16)) * 0x85ebca6bu;
     x = (x ^ (x >> 13)) * 0xc2b2ae35u;
     return x ^ (x >> 16);
+}
+
+void stress_yield(void) {
+    if (__builtin_expect(!stress_is_on(STRESS_YIELD), 1))
+        return;
+    if (stress_random() % 16)
+        sched_yield();
+    else
+        usleep(50);
 }

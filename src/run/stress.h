@@ -1,4 +1,4 @@
-// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,alloc:1000,late.
+// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,late.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,3 +12,4 @@ enum {
 // Read from the environment once, at the first question.
 bool stress_is_on(uint32_t what);
 uint32_t stress_random(void);  // a seeded sequence, for STRESS_ORDER
+void stress_yield(void);       // under STRESS_YIELD: lets others go first, sometimes for long

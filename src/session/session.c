@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "resource/resource.h"
+#include "run/stress.h"
 #include "session/calls.h"
 #include "thread/pool.h"
 
@@ -190,6 +191,7 @@ static Status *session_find(Session *session, const StepSignature *signature, Pl
             return OK;
         }
     }
+    stress_yield();
     mutex_lock(&session->lock);
     Status *status = find_or_make(session, signature, hash, out);
     mutex_unlock(&session->lock);
@@ -205,21 +207,24 @@ Status *session_plan(Session *session, const StepSignature *signature, Plan **ou
 
 // ---- steps
 
+// The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after that.
+static void end_step(Session *session) {
+    if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1)) {
+        atomic_fetch_sub_explicit(&session->running, 1, memory_order_release);
+        return;
+    }
+    mutex_lock(&session->lock);
+    atomic_fetch_sub_explicit(&session->running, 1, memory_order_release);
+    condition_notify_all(&session->idle);
+    mutex_unlock(&session->lock);
+}
+
 static Status *begin_step(Session *session) {
     atomic_fetch_add_explicit(&session->running, 1, memory_order_acquire);
     if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1))
         return OK;
-    atomic_fetch_sub(&session->running, 1);
+    end_step(session);
     FAIL(CANCELLED, "Session has been closed.");
-}
-
-static void end_step(Session *session) {
-    if (atomic_fetch_sub_explicit(&session->running, 1, memory_order_acq_rel) == 1 &&
-        __builtin_expect(atomic_load_explicit(&session->closed, memory_order_acquire), 0)) {
-        mutex_lock(&session->lock);
-        condition_notify_all(&session->idle);
-        mutex_unlock(&session->lock);
-    }
 }
 
 static Status *check_feeds(const Plan *plan, const StepSignature *signature, const Tensor *const *feeds) {
@@ -232,7 +237,8 @@ static Status *check_feeds(const Plan *plan, const StepSignature *signature, con
 
 static int64_t deadline_of(const Session *session, const RunSettings *settings) {
     int64_t ms = settings->timeout_ms ? settings->timeout_ms : session->config.timeout_ms;
-    return ms > 0 ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
+    int64_t most = INT64_MAX / CLOCK_MS / 2;  // a century and a half: as good as none
+    return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
 static Status *run_step(Session *session, const StepSignature *signature, const RunSettings *settings,
@@ -305,9 +311,10 @@ void session_free(Session *session) {
     if (!session)
         return;
     session_close(session);
+    // A step that ended while the session was being closed tells nobody: look again now and then.
     mutex_lock(&session->lock);
-    while (atomic_load(&session->running))
-        condition_wait(&session->idle, &session->lock);
+    while (atomic_load_explicit(&session->running, memory_order_acquire))
+        (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&session->lock);
     for (Entry *entry = session->entries; entry; entry = entry->next)
         plan_release(entry->plan);
