@@ -1,5 +1,6 @@
 """Install — the library as its users meet it: installed, found by pkg-config and CMake, put in TensorFlow's place."""
 
+import ctypes
 import os
 import pathlib
 import subprocess
@@ -70,6 +71,11 @@ def test_a_program_linked_against_tensorflow_runs_on_ours(prefix, tmp_path):
     assert "TF_Version@VERS_1.0" in run("nm", "-D", program)
     assert run(program, LD_LIBRARY_PATH=str(tmp_path)) == "the stub"
     assert run(program, LD_LIBRARY_PATH=str(library_folder(prefix)), LD_BIND_NOW="1") == VERSION
+
+
+def test_a_language_loads_the_library_at_run_time(prefix):
+    for name in "libmillrace.so", "libtensorflow.so.2", "libtensorflow_framework.so.2":
+        ctypes.CDLL(str(library_folder(prefix) / name), mode=os.RTLD_NOW | os.RTLD_LOCAL)
 
 
 def test_the_static_library_keeps_its_names_to_itself(prefix):
