@@ -20,7 +20,9 @@
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) X(Cumprod) \
-    X(CumulativeLogsumexp)
+    X(CumulativeLogsumexp) X(Complex) X(Real) X(Imag) X(ComplexAbs) X(Angle) X(LeakyRelu) X(LeakyReluGrad) \
+    X(ApproximateEqual) X(ClipByValue) X(TopK) X(TopKV2) X(NthElement) X(CheckNumerics) X(CheckNumericsV2) X(Cross) \
+    X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth)
 
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
@@ -29,7 +31,10 @@
     X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) X(MirrorPadGrad) \
     X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
     X(TensorScatterMin) X(TensorScatterMax) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
-    X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) X(DynamicPartition)
+    X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) X(DynamicPartition) \
+    X(Bitcast) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) X(SpaceToBatchND) X(BatchToSpaceND) \
+    X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) X(MatrixDiagPartV2) \
+    X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
     X(Conv2D) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \

@@ -62,11 +62,30 @@ static Status *run_broadcast(Kernel *k) {
     return check_faults(e, work.faults);
 }
 
+// Add joins strings: the only arithmetic that they have.
+static Status *join_strings(Kernel *k) {
+    const Tensor *out = k->out[0];
+    int64_t step[2][MAX_RANK];
+    broadcast_steps(&k->in[0]->shape, &out->shape, step[0]);
+    broadcast_steps(&k->in[1]->shape, &out->shape, step[1]);
+    for (int64_t i = 0, n = tensor_count(out); i < n; i++) {
+        Text text AUTO(text) = {0};
+        text_add(&text, tstring_str((const TString *)k->in[0]->data + broadcast_place(&out->shape, step[0], i)));
+        text_add(&text, tstring_str((const TString *)k->in[1]->data + broadcast_place(&out->shape, step[1], i)));
+        NEED_MEMORY(!text.failed && tstring_assign((TString *)out->data + i, text_str(&text)));
+    }
+    return OK;
+}
+
 Status *elementwise_prepare(Prepare *p) {
     const ElementwiseRow *row = node_op(p->node)->row;
     Elementwise *e = p->own;
     DType dtype = p->in[0]->dtype;
     e->op = row->op;
+    if (dtype == DT_string && row->op == ELEMENTWISE_Add) {
+        p->run = join_strings;
+        return OK;
+    }
     NEED(elementwise_find(row->op, dtype, &e->loop), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     if (row->parameter)
         e->loop.param = (double)node_float(p->node, row->parameter);
@@ -85,4 +104,23 @@ Status *elementwise_prepare(Prepare *p) {
         p->run = run_broadcast;
     }
     return OK;
+}
+
+void broadcast_steps(const Shape *in, const Shape *out, int64_t *step) {
+    int64_t next = 1;
+    for (int d = out->rank - 1; d >= 0; d--) {
+        int at = d - (out->rank - in->rank);
+        int64_t extent = at < 0 ? 1 : in->dims[at];
+        step[d] = extent == 1 ? 0 : next;
+        next *= extent;
+    }
+}
+
+int64_t broadcast_place(const Shape *out, const int64_t *step, int64_t i) {
+    int64_t at = 0;
+    for (int d = out->rank - 1; d >= 0; d--) {
+        at += i % out->dims[d] * step[d];
+        i /= out->dims[d];
+    }
+    return at;
 }

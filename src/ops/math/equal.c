@@ -35,28 +35,12 @@ static Status *strings_run(Kernel *k) {
     const Tensor *out = k->out[0];
     int64_t n = tensor_count(out);
     for (int64_t i = 0; i < n; i++) {
-        int64_t at[2] = {0}, rest = i;
-        for (int d = out->shape.rank - 1; d >= 0; d--) {
-            int64_t index = rest % out->shape.dims[d];
-            rest /= out->shape.dims[d];
-            at[0] += index * own->step[0][d];
-            at[1] += index * own->step[1][d];
-        }
-        bool same = str_equal(tstring_str((const TString *)k->in[0]->data + at[0]),
-                              tstring_str((const TString *)k->in[1]->data + at[1]));
+        int64_t a = broadcast_place(&out->shape, own->step[0], i), b = broadcast_place(&out->shape, own->step[1], i);
+        bool same = str_equal(tstring_str((const TString *)k->in[0]->data + a),
+                              tstring_str((const TString *)k->in[1]->data + b));
         ((bool *)out->data)[i] = same == own->wanted;
     }
     return OK;
-}
-
-static void string_steps(const Shape *in, const Shape *out, int64_t *step) {
-    int64_t next = 1;
-    for (int d = out->rank - 1; d >= 0; d--) {
-        int at = d - (out->rank - in->rank);
-        int64_t extent = at < 0 ? 1 : in->dims[at];
-        step[d] = extent == 1 ? 0 : next;
-        next *= extent;
-    }
 }
 
 static Status *equal_prepare(Prepare *p) {
@@ -73,8 +57,8 @@ static Status *equal_prepare(Prepare *p) {
     }
     if (p->in[0]->dtype != DT_string)
         return elementwise_prepare(p);
-    string_steps(&p->in[0]->shape, &p->out[0]->shape, own->step[0]);
-    string_steps(&p->in[1]->shape, &p->out[0]->shape, own->step[1]);
+    broadcast_steps(&p->in[0]->shape, &p->out[0]->shape, own->step[0]);
+    broadcast_steps(&p->in[1]->shape, &p->out[0]->shape, own->step[1]);
     p->run = strings_run;
     return OK;
 }

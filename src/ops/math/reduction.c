@@ -38,6 +38,7 @@ static Status *reduce_shape(Shapes *s) {
 typedef struct {
     ReducePlan plan;
     int64_t cost;    // ns per unit
+    uint32_t axes;   // bits of the dimensions folded
 } Reduction;
 
 static void reduce_range(void *arg, int64_t first, int64_t last) {
@@ -54,9 +55,22 @@ static Status *reduction_run(Kernel *k) {
     return OK;
 }
 
+// Of no elements at all: what the loops, which compute small integers as int32, would get wrong.
+static Status *empty_run(Kernel *k) {
+    bool most = *(const ReduceOp *)node_op(k->node)->row == REDUCE_MIN;
+    int16_t value = k->out[0]->dtype == DT_int8 ? (most ? INT8_MAX : INT8_MIN) : most ? INT16_MAX : INT16_MIN;
+    fill_run(&value, dtype_size(k->out[0]->dtype), k->out[0]->data, tensor_count(k->out[0]));
+    return OK;
+}
+
 static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
     Reduction *own = p->own;
     const Tensor *in = p->in[0];
+    bool empty = shape_count(&in->shape) == 0;
+    if (empty && op == REDUCE_MEAN && dtype_is_complex(in->dtype))
+        op = REDUCE_SUM;  // TensorFlow's answer is 0, where it is NaN for real numbers
+    if (empty && (op == REDUCE_MAX || op == REDUCE_MIN) && (in->dtype == DT_int8 || in->dtype == DT_int16))
+        p->run = empty_run;
     NEED(reduce_prepare(op, in->dtype, &in->shape, axes, &own->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(in->dtype));
     p->scratch = reduce_scratch(&own->plan);
@@ -65,11 +79,48 @@ static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
     return OK;
 }
 
+// The norm of complex numbers: squares of absolute values, summed in real numbers. One output at a time.
+static Status *complex_norm_run(Kernel *k) {
+    const Reduction *own = k->own;
+    const Tensor *in = k->in[0], *out = k->out[0];
+    int64_t n = tensor_count(in);
+    double *sums = k->scratch;
+    memset(sums, 0, (size_t)tensor_count(out) * sizeof *sums);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        for (int d = in->shape.rank - 1; d >= 0; d--) {
+            int64_t index = rest % in->shape.dims[d];
+            rest /= in->shape.dims[d];
+            if (own->axes & BIT(d))
+                continue;
+            at += index * step;
+            step *= in->shape.dims[d];
+        }
+        double re = in->dtype == DT_complex64 ? (double)((const float *)in->data)[2 * i] : ((const double *)in->data)[2 * i];
+        double im = in->dtype == DT_complex64 ? (double)((const float *)in->data)[2 * i + 1]
+                                              : ((const double *)in->data)[2 * i + 1];
+        sums[at] += re * re + im * im;
+    }
+    for (int64_t i = 0; i < tensor_count(out); i++) {
+        if (out->dtype == DT_complex64)
+            ((Complex64 *)out->data)[i] = (float)sqrt(sums[i]);
+        else
+            ((Complex128 *)out->data)[i] = sqrt(sums[i]);
+    }
+    return OK;
+}
+
 static Status *reduction_prepare(Prepare *p) {
     NEED_VALUE(p, 1);
     const ReduceOp *op = node_op(p->node)->row;
     uint32_t axes;
     TRY(axes_to_bits(p->in[1], p->in[0]->shape.rank, "Invalid reduction dimension: axis", &axes));
+    ((Reduction *)p->own)->axes = axes;
+    if (*op == REDUCE_NORM && dtype_is_complex(p->in[0]->dtype)) {
+        p->run = complex_norm_run;
+        p->scratch = (size_t)shape_count(&p->out[0]->shape) * sizeof(double) + sizeof(double);
+        return OK;
+    }
     return plan_reduction(p, *op, axes);
 }
 

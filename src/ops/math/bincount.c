@@ -1,0 +1,217 @@
+// Bincount, DenseBincount, Bucketize, LowerBound, UpperBound, HistogramFixedWidth — counting by number, finding by size.
+#define SELF "ops/math/bincount.c"
+#include "ops/array/moving.h"
+
+#ifdef T  // ---------------------------------------- once per dtype
+// The first of n ascending numbers that is not less (`after`: that is greater) than x.
+static int64_t FN(search)(const T *sorted, int64_t n, T x, bool after) {
+    ACC wanted = LOAD(x);
+    int64_t first = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        ACC middle = LOAD(sorted[first + half]);
+        if (middle < wanted || (after && !(wanted < middle))) {
+            first += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return first;
+}
+static Status *FN(bound)(Kernel *k) {
+    const Tensor *sorted = k->in[0], *values = k->in[1];
+    bool after = node_op(k->node)->row != NULL;
+    int64_t n = sorted->shape.dims[1], per_row = values->shape.dims[1];
+    for (int64_t i = 0; i < tensor_count(values); i++) {
+        const T *row = (const T *)sorted->data + i / per_row * n;
+        int64_t at = FN(search)(row, n, ((const T *)values->data)[i], after);
+        if (k->out[0]->dtype == DT_int32)
+            ((int32_t *)k->out[0]->data)[i] = (int32_t)at;
+        else
+            ((int64_t *)k->out[0]->data)[i] = at;
+    }
+    return OK;
+}
+// The number of boundaries that are not greater.
+static Status *FN(bucketize)(Kernel *k) {
+    const Boundaries *own = k->own;
+    const T *x = k->in[0]->data;
+    for (int64_t i = 0; i < tensor_count(k->in[0]); i++) {
+        int64_t first = 0, n = own->n;
+        while (n > 0) {
+            int64_t half = n / 2;
+            if ((double)LOAD(x[i]) >= (double)own->p[first + half]) {
+                first += half + 1;
+                n -= half + 1;
+            } else {
+                n = half;
+            }
+        }
+        ((int32_t *)k->out[0]->data)[i] = (int32_t)first;
+    }
+    return OK;
+}
+#else     // ---------------------------------------- counting
+typedef struct {
+    int64_t rows, per_row, bins;
+    bool weighted, binary;
+} Bins;
+
+typedef struct {
+    const float *p;
+    int64_t n;
+} Boundaries;
+
+#define EACH_REAL
+#include "ops/each_dtype.h"
+
+// bins[row, value] += weight, of values inside the bins.
+#define COUNT_INTO(T)                                                                        \
+    do {                                                                                     \
+        const T *weights = own->weighted ? k->in[2]->data : NULL;                            \
+        T *bins = k->out[0]->data;                                                           \
+        for (int64_t i = 0; i < own->rows * own->per_row; i++) {                             \
+            int64_t value = tensor_int(k->in[0], i), at = i / own->per_row * own->bins + value; \
+            if (value < own->bins)                                                           \
+                bins[at] = own->binary ? (T)1 : (T)(bins[at] + (weights ? weights[i] : (T)1)); \
+        }                                                                                    \
+    } while (0)
+
+static Status *count_run(Kernel *k) {
+    const Bins *own = k->own;
+    for (int64_t i = 0; i < own->rows * own->per_row; i++)
+        NEED(tensor_int(k->in[0], i) >= 0, INVALID_ARGUMENT, "Input arr must be non-negative!");
+    memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
+    switch (k->out[0]->dtype) {
+    case DT_int32: COUNT_INTO(int32_t); break;
+    case DT_int64: COUNT_INTO(int64_t); break;
+    case DT_float: COUNT_INTO(float); break;
+    default: COUNT_INTO(double); break;
+    }
+    return OK;
+}
+
+static Status *bincount_shape(Shapes *s) {
+    int64_t size = UNKNOWN_DIM;
+    bool known = shapes_input_int(s, 1, &size), dense = node_attr_find(s->node, "binary_output") != NULL;
+    const Shape *in = &s->in[0], *weights = &s->in[2];
+    NEED(!known || size >= 0, INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
+    NEED(in->rank < 0 || !dense || in->rank <= 2, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", in->rank);
+    NEED(shape_count(weights) == 0 || shape_compatible(in, weights), INVALID_ARGUMENT,
+         "weights must be the same shape as the input or have length 0: %s and %s", shape_text(weights), shape_text(in));
+    if (dense && in->rank == 2)
+        s->out[0] = SHAPE(in->dims[0], known ? size : UNKNOWN_DIM);
+    else if (!dense || in->rank >= 0)
+        s->out[0] = SHAPE(known ? size : UNKNOWN_DIM);
+    return shape_check(&s->out[0]);
+}
+
+static Status *bincount_prepare(Prepare *p) {
+    NEED_VALUE(p, 1);
+    Bins *own = p->own;
+    const Shape *in = &p->in[0]->shape;
+    const AttrValue *binary = node_attr_find(p->node, "binary_output");
+    bool rows = binary && in->rank == 2;
+    *own = (Bins){.rows = rows ? in->dims[0] : 1, .per_row = rows ? in->dims[1] : shape_count(in),
+                  .bins = prepare_input_int(p, 1, 0), .weighted = shape_count(&p->in[2]->shape) > 0,
+                  .binary = binary && binary->b};
+    p->cost = shape_count(in) * 2;
+    return OK;
+}
+
+#define BINCOUNT .shape = bincount_shape, .prepare = bincount_prepare, .own_size = sizeof(Bins), \
+    .cpu = ANY_TYPE(count_run), .host = BIT(1), .flags = OP_NO_GRADIENT
+const Op op_Bincount = {
+    .signature = "Bincount(arr: int32, size: int32, weights: T) -> bins: T; T: {int32, int64, float, double}",
+    .doc = "How often each number below size appears; each time counts as much as its weight.", .needs = "scalar(size)",
+    BINCOUNT,
+};
+const Op op_DenseBincount = {
+    .signature = "DenseBincount(input: Tidx, size: Tidx, weights: T) -> output: T; Tidx: {int32, int64}; "
+                 "T: {int32, int64, float, double}; binary_output: bool = false",
+    .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
+    .needs = "scalar(size)", BINCOUNT,
+};
+
+// ---------------------------------------- finding
+
+static Status *bound_shape(Shapes *s) {
+    const Shape *sorted = &s->in[0], *values = &s->in[1];
+    NEED(sorted->rank < 0 || values->rank < 0 || sorted->dims[0] < 0 || values->dims[0] < 0 ||
+             sorted->dims[0] == values->dims[0],
+         INVALID_ARGUMENT, "Leading dim_size of both tensors must match: %s and %s", shape_text(sorted), shape_text(values));
+    s->out[0] = *values;
+    return OK;
+}
+
+#define BOUND(Name, text, side)                                                                                     \
+    const Op op_##Name = {                                                                                          \
+        .signature = #Name "(sorted_inputs: T, values: T) -> output: out_type; T: type; out_type: {int32, int64} = int32", \
+        .doc = text, .needs = "matrix(sorted_inputs), matrix(values)", .shape = bound_shape,                         \
+        .cpu = KERNELS(REALS, bound), .flags = OP_NO_GRADIENT, .row = side,                                          \
+    };
+BOUND(LowerBound, "Where each value would be put in its sorted row, before equals.", NULL)
+BOUND(UpperBound, "Where each value would be put in its sorted row, behind equals.", "behind")
+
+static Status *bucketize_prepare(Prepare *p) {
+    const AttrValue *list = node_list(p->node, "boundaries");
+    for (int i = 1; i < list->n; i++)
+        NEED(list->fs[i - 1] <= list->fs[i], INVALID_ARGUMENT, "Expected sorted boundaries");
+    *(Boundaries *)p->own = (Boundaries){list->fs, list->n};
+    p->cost = shape_count(&p->in[0]->shape) * 4;
+    return OK;
+}
+
+const Op op_Bucketize = {
+    .signature = "Bucketize(input: T) -> output: int32; T: {int32, int64, float, double}; boundaries: list(float)",
+    .doc = "The number of the bucket that each element falls in.", .shape = shape_unchanged, .prepare = bucketize_prepare,
+    .own_size = sizeof(Boundaries), .cpu = KERNELS(REALS, bucketize), .flags = OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- HistogramFixedWidth
+
+static Status *histogram_shape(Shapes *s) {
+    int64_t n = UNKNOWN_DIM;
+    bool known = shapes_input_int(s, 2, &n);
+    NEED(!known || n > 0, INVALID_ARGUMENT, "nbins should be a positive number, but got '%lld'", (long long)n);
+    s->out[0] = SHAPE(n);
+    return OK;
+}
+
+static double element(const Tensor *t, int64_t i) {
+    switch (t->dtype) {
+    case DT_float: return (double)((const float *)t->data)[i];
+    case DT_double: return ((const double *)t->data)[i];
+    default: return (double)tensor_int(t, i);
+    }
+}
+
+static Status *histogram_run(Kernel *k) {
+    double low = element(k->in[1], 0), high = element(k->in[1], 1);
+    int64_t bins = tensor_count(k->out[0]);
+    NEED(low < high, INVALID_ARGUMENT, "value_range should satisfy value_range[0] < value_range[1], but got '[%g, %g]'", low,
+         high);
+    NEED(isfinite(low) && isfinite(high), INVALID_ARGUMENT, "value_range should be finite, but got '[%g, %g]'", low, high);
+    memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
+    double step = (high - low) / (double)bins;
+    for (int64_t i = 0; i < tensor_count(k->in[0]); i++) {
+        double at = floor((element(k->in[0], i) - low) / step);
+        NEED(at == at, INVALID_ARGUMENT, "values must not be NaN");
+        int64_t bin = at < 0 ? 0 : at >= (double)bins ? bins - 1 : (int64_t)at;
+        if (k->out[0]->dtype == DT_int32)
+            ((int32_t *)k->out[0]->data)[bin]++;
+        else
+            ((int64_t *)k->out[0]->data)[bin]++;
+    }
+    return OK;
+}
+
+const Op op_HistogramFixedWidth = {
+    .signature = "HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype; T: {int32, int64, float, double}; "
+                 "dtype: {int32, int64} = int32",
+    .doc = "How many values fall in each of equally wide bins; those outside count at the edges.",
+    .needs = "vector(value_range), size(value_range) == 2, scalar(nbins)", .shape = histogram_shape,
+    .cpu = ANY_TYPE(histogram_run), .host = BIT(2), .flags = OP_NO_GRADIENT,
+};
+#endif

@@ -1,0 +1,91 @@
+// Complex, Real, Imag, ComplexAbs, Angle — complex numbers made of real ones, and taken apart.
+#include "ops/math/elementwise.h"
+
+static Status *part_prepare(Prepare *p) {
+    NEED(dtype_size(p->out[0]->dtype) * 2 == dtype_size(p->in[0]->dtype), INVALID_ARGUMENT, "%s has no part of type %s",
+         dtype_name(p->in[0]->dtype), dtype_name(p->out[0]->dtype));
+    return elementwise_prepare(p);
+}
+
+static DType whole_type(Output part) {
+    return output_type(part) == DT_double ? DT_complex128 : DT_complex64;
+}
+
+static Output whole(Formula *f, Output real, Output imaginary) {
+    return Complex(real, imaginary, whole_type(real));
+}
+
+static void real_grad(Formula *f) {
+    f->dx[0] = whole(f, f->dy[0], ZerosLike(f->dy[0]));
+}
+static void imag_grad(Formula *f) {
+    f->dx[0] = whole(f, ZerosLike(f->dy[0]), f->dy[0]);
+}
+static void abs_grad(Formula *f) {  // dy x / |x|
+    Output y = f->y[0], dy = f->dy[0], zero = ZerosLike(dy);
+    f->dx[0] = DivNoNan(Mul(whole(f, dy, zero), f->x[0]), whole(f, y, zero));
+}
+static void angle_grad(Formula *f) {  // -dy / (imaginary + i real)
+    Output x = f->x[0], dy = f->dy[0];
+    DType part = output_type(dy);
+    Output turned = whole(f, ImagPart(x, part), RealPart(x, part));
+    f->dx[0] = Mul(Neg(whole(f, dy, ZerosLike(dy))), Reciprocal(turned));
+}
+
+#define PART(Name, in, out, text, gradient)                                                                      \
+    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};                                         \
+    const Op op_##Name = {                                                                                       \
+        .signature = #Name "(" #in ": T) -> " #out ": Tout; T: {complex64, complex128} = complex64; "             \
+                           "Tout: {float, double} = float",                                                      \
+        .doc = text, .shape = shape_unchanged, .grad = gradient, .prepare = part_prepare,                         \
+        .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Name##_row,               \
+    };
+PART(Real, input, output, "Real part.", real_grad)
+PART(Imag, input, output, "Imaginary part.", imag_grad)
+PART(ComplexAbs, x, y, "Absolute value of a complex number.", abs_grad)
+PART(Angle, input, output, "Angle of a complex number.", angle_grad)
+
+// ---------------------------------------- Complex
+
+typedef struct {
+    int64_t step[2][MAX_RANK];  // elements
+} Pairing;
+
+static Status *complex_run(Kernel *k) {
+    const Pairing *own = k->own;
+    const Tensor *out = k->out[0];
+    for (int64_t i = 0, n = tensor_count(out); i < n; i++) {
+        int64_t a = broadcast_place(&out->shape, own->step[0], i), b = broadcast_place(&out->shape, own->step[1], i);
+        if (out->dtype == DT_complex64) {
+            ((float *)out->data)[2 * i] = ((const float *)k->in[0]->data)[a];
+            ((float *)out->data)[2 * i + 1] = ((const float *)k->in[1]->data)[b];
+        } else {
+            ((double *)out->data)[2 * i] = ((const double *)k->in[0]->data)[a];
+            ((double *)out->data)[2 * i + 1] = ((const double *)k->in[1]->data)[b];
+        }
+    }
+    return OK;
+}
+
+static Status *complex_prepare(Prepare *p) {
+    Pairing *own = p->own;
+    NEED(dtype_size(p->out[0]->dtype) == 2 * dtype_size(p->in[0]->dtype), INVALID_ARGUMENT, "%s has no parts of type %s",
+         dtype_name(p->out[0]->dtype), dtype_name(p->in[0]->dtype));
+    for (int i = 0; i < 2; i++)
+        broadcast_steps(&p->in[i]->shape, &p->out[0]->shape, own->step[i]);
+    p->cost = shape_count(&p->out[0]->shape) * 4;
+    return OK;
+}
+
+static void complex_grad(Formula *f) {
+    DType part = output_type(f->x[0]);
+    f->dx[0] = SumTo(RealPart(f->dy[0], part), f->x[0]);
+    f->dx[1] = SumTo(ImagPart(f->dy[0], part), f->x[1]);
+}
+
+const Op op_Complex = {
+    .signature = "Complex(real: T, imag: T) -> out: Tout; T: {float, double} = float; "
+                 "Tout: {complex64, complex128} = complex64",
+    .doc = "Complex numbers of real and imaginary parts, with broadcasting.", .shape = shape_broadcast_all,
+    .grad = complex_grad, .prepare = complex_prepare, .own_size = sizeof(Pairing), .cpu = ANY_TYPE(complex_run),
+};
