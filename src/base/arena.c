@@ -67,6 +67,21 @@ char *arena_copy(Arena *arena, const char *text, size_t length) {
     return copy;
 }
 
+void arena_reset(Arena *arena) {
+    ArenaBlock *kept = arena->blocks;
+    if (!kept)
+        return;
+    for (ArenaBlock *block = kept->previous; block;) {
+        ArenaBlock *previous = block->previous;
+        free(block);
+        block = previous;
+    }
+    kept->previous = NULL;
+    arena->next = (char *)(kept + 1);
+    arena->end = (char *)kept + kept->bytes;
+    arena->used = 0;
+}
+
 void arena_clear(Arena *arena) {
     for (ArenaBlock *block = arena->blocks; block;) {
         ArenaBlock *previous = block->previous;

@@ -18,6 +18,8 @@ void *arena_array(Arena *arena, size_t count, size_t size);
 void *arena_aligned(Arena *arena, size_t bytes, size_t alignment);
 // A copy with a NUL behind it.
 char *arena_copy(Arena *arena, const char *text, size_t length);
+// Takes everything back but keeps the newest block for what comes next.
+void arena_reset(Arena *arena);
 // Frees every block; the arena can be used again.
 void arena_clear(Arena *arena);
 

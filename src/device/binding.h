@@ -49,6 +49,7 @@ typedef struct {
 
 typedef struct Prepared {
     Arena arena;
+    Arena spare;          // of the preparation before: taken back by the next one
     RunFn *run;
     void *own;
     size_t scratch;

@@ -23,11 +23,15 @@ int64_t prepare_input_int(const Prepare *p, int i, int64_t j) {
     return tensor_int(p->in[i], j);
 }
 
-void prepared_clear(Prepared *prepared) {
-    for (PrepareCleanup *cleanup = prepared->cleanups; cleanup; cleanup = cleanup->next)
+static void clean_up(PrepareCleanup *cleanups) {
+    for (PrepareCleanup *cleanup = cleanups; cleanup; cleanup = cleanup->next)
         cleanup->fn(cleanup->arg);
-    Arena arena = prepared->arena;
-    arena_clear(&arena);
+}
+
+void prepared_clear(Prepared *prepared) {
+    clean_up(prepared->cleanups);
+    arena_clear(&prepared->arena);
+    arena_clear(&prepared->spare);
     *prepared = (Prepared){0};
 }
 
@@ -115,7 +119,8 @@ static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const
     return OK;
 }
 
-static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads,
+                                 const void *before) {
     const Op *op = binding->op;
     prepared->run = binding->run;
     if (!op->prepare)
@@ -136,7 +141,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
             (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
     Prepare prepare = {
         .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
-        .n_out = binding->n_out, .own = prepared->own, .arena = &prepared->arena, .run = binding->run,
+        .n_out = binding->n_out, .own = prepared->own, .before = before, .arena = &prepared->arena, .run = binding->run,
         .threads = threads,
     };
     Status *status = op->prepare(&prepare);
@@ -147,8 +152,8 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     return status;
 }
 
-Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
-    prepared_clear(prepared);
+static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads,
+                             const void *before) {
     prepared->in = ARENA_ARRAY(&prepared->arena, Shape, binding->n_in);
     prepared->out = ARENA_ARRAY(&prepared->arena, Shape, binding->n_out);
     prepared->out_bytes = ARENA_ARRAY(&prepared->arena, size_t, binding->n_out);
@@ -163,7 +168,19 @@ Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const 
         if (shape_is_known(&prepared->out[i]) && !(binding->op->flags & OP_LATE))
             TRY(shape_bytes(&prepared->out[i], node_value_type(binding->node, i), &prepared->out_bytes[i]));
     }
-    TRY(prepared_geometry(prepared, binding, in, threads));
+    TRY(prepared_geometry(prepared, binding, in, threads, before));
     prepared->ready = true;
     return OK;
+}
+
+// Where sizes change from step to step this runs each time: the two arenas take turns, and a prepare may copy from the one
+// before what doesn't depend on shapes.
+Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    const void *before = prepared->ready ? prepared->own : NULL;
+    PrepareCleanup *cleanups = prepared->cleanups;
+    *prepared = (Prepared){.arena = prepared->spare, .spare = prepared->arena};
+    arena_reset(&prepared->arena);
+    Status *status = prepared_fill(prepared, binding, in, threads, before);
+    clean_up(cleanups);
+    return status;
 }

@@ -56,7 +56,12 @@ static Status *fused_prepare(Prepare *p) {
     program->n_steps = (int16_t)ops->n;
     program->count = shape_count(&p->out[0]->shape);
     DType dtype = p->in[0]->dtype;
-    for (int s = 0; s < ops->n; s++) {
+    if (p->before) {
+        const TileProgram *known = &((const Fused *)p->before)->program;
+        memcpy(program->steps, known->steps, (size_t)program->n_steps * sizeof *program->steps);
+        program->n_registers = known->n_registers;
+    }
+    for (int s = 0; s < ops->n && !p->before; s++) {
         TileStep *step = &program->steps[s];
         ElementwiseOp op = elementwise_named(ops->ss[s]);
         NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
@@ -64,7 +69,8 @@ static Status *fused_prepare(Prepare *p) {
         step->a = operand_of(args->is[2 * s]);
         step->b = operand_of(args->is[2 * s + 1]);
     }
-    tile_program_registers(program);
+    if (!p->before)
+        tile_program_registers(program);
     for (int i = 0; i < p->n_in; i++)
         TRY(prepare_input(p, fused, i));
     p->cost = program->count * program->n_steps / 2;
