@@ -6,7 +6,7 @@
 typedef struct {
     TileProgram program;
     int64_t offsets[TILE_INPUTS];  // of inputs that are spread into scratch first; -1: read where they are
-    CopyPlan spread[TILE_INPUTS];
+    CopyPlan *spread[TILE_INPUTS]; // how; NULL where it is not spread
 } Fused;
 
 // Operands are written as two integers a step: i >= 0 is input i, i < 0 the result of step -1 - i.
@@ -43,7 +43,9 @@ static Status *prepare_input(Prepare *p, Fused *fused, int i) {
     input->stride = 1;
     fused->offsets[i] = (int64_t)p->scratch;
     p->scratch += round_up((size_t)whole * size, BUFFER_ALIGNMENT);
-    copy_broadcast(in, out, size, &fused->spread[i]);
+    fused->spread[i] = ARENA_NEW(p->arena, CopyPlan);
+    NEED_MEMORY(fused->spread[i]);
+    copy_broadcast(in, out, size, fused->spread[i]);
     return OK;
 }
 
@@ -98,7 +100,7 @@ static Status *fused_run(Kernel *k) {
         work.inputs[i] = k->in[i]->data;
         if (fused->offsets[i] >= 0) {
             char *spread = (char *)k->scratch + fused->offsets[i];
-            copy_run(&fused->spread[i], k->in[i]->data, spread, 0, fused->spread[i].units);
+            copy_run(fused->spread[i], k->in[i]->data, spread, 0, fused->spread[i]->units);
             work.inputs[i] = spread;
         }
     }
