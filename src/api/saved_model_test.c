@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 static TF_Graph *graph;
 static TF_Status *s;
@@ -121,6 +122,76 @@ START_TEST(graph_must_be_empty) {
 }
 END_TEST
 
+// ---------------------------------------- checkpoints
+
+static TF_Output string_const(const char *name, const char *text, bool vector) {
+    int64_t one[] = {1};
+    TF_Tensor *t = TF_AllocateTensor(TF_STRING, one, vector, sizeof(TF_TString));
+    TF_TString_Copy(TF_TensorData(t), text, strlen(text));
+    TF_OperationDescription *desc = TF_NewOperation(graph, "Const", name);
+    TF_SetAttrTensor(desc, "value", t, s);
+    TF_SetAttrType(desc, "dtype", TF_STRING);
+    TF_DeleteTensor(t);
+    return (TF_Output){TF_FinishOperation(desc, s), 0};
+}
+
+START_TEST(checkpoint) {
+    char prefix[128], path[160];
+    snprintf(prefix, sizeof prefix, "%s/ckpt", folder);
+    TF_Output inputs[] = {string_const("prefix", prefix, false), string_const("names", "v/w", true),
+                          string_const("slices", "", true)};
+    int64_t dims[] = {2, 1};
+    TF_Tensor *t = TF_AllocateTensor(TF_FLOAT, dims, 2, 8);
+    ((float *)TF_TensorData(t))[0] = 1.5F;
+    ((float *)TF_TensorData(t))[1] = -2;
+    TF_OperationDescription *desc = TF_NewOperation(graph, "Const", "value");
+    TF_SetAttrTensor(desc, "value", t, s);
+    TF_SetAttrType(desc, "dtype", TF_FLOAT);
+    TF_Output value = {TF_FinishOperation(desc, s), 0};
+    TF_DeleteTensor(t);
+    desc = TF_NewOperation(graph, "SaveV2", "save");
+    for (int i = 0; i < 3; i++)
+        TF_AddInput(desc, inputs[i]);
+    TF_AddInputList(desc, &value, 1);
+    const TF_Operation *save = TF_FinishOperation(desc, s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    TF_SessionOptions *options = TF_NewSessionOptions();
+    TF_Session *session = TF_NewSession(graph, options, s);
+    TF_DeleteSessionOptions(options);
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &save, 1, NULL, s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    TF_DeleteSession(session, s);
+
+    TF_CheckpointReader *reader = TF_NewCheckpointReader(prefix, s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    ck_assert_int_eq(TF_CheckpointReaderSize(reader), 1);
+    ck_assert_str_eq(TF_CheckpointReaderGetVariable(reader, 0), "v/w");
+    ck_assert_ptr_null(TF_CheckpointReaderGetVariable(reader, 1));
+    ck_assert_int_eq(TF_CheckpointReaderHasTensor(reader, "v/w"), 1);
+    ck_assert_int_eq(TF_CheckpointReaderHasTensor(reader, ""), 0);
+    ck_assert_int_eq(TF_CheckpointReaderGetVariableDataType(reader, "v/w"), TF_FLOAT);
+    ck_assert_int_eq(TF_CheckpointReaderGetVariableNumDims(reader, "v/w"), 2);
+    TF_CheckpointReaderGetVariableShape(reader, "v/w", dims, 2, s);
+    ck_assert(TF_GetCode(s) == TF_OK && dims[0] == 2 && dims[1] == 1);
+    TF_CheckpointReaderGetVariableShape(reader, "v/w", dims, 1, s);
+    ck_assert_int_eq(TF_GetCode(s), TF_INVALID_ARGUMENT);
+    t = TF_CheckpointReaderGetTensor(reader, "v/w", s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    ck_assert_float_eq(((float *)TF_TensorData(t))[1], -2);
+    TF_DeleteTensor(t);
+    ck_assert_ptr_null(TF_CheckpointReaderGetTensor(reader, "none", s));
+    ck_assert_int_eq(TF_GetCode(s), TF_NOT_FOUND);
+    TF_DeleteCheckpointReader(reader);
+    TF_DeleteCheckpointReader(NULL);
+    ck_assert_ptr_null(TF_NewCheckpointReader("/no/such/checkpoint", s));
+    ck_assert_int_eq(TF_GetCode(s), TF_NOT_FOUND);
+    snprintf(path, sizeof path, "%s.index", prefix);
+    unlink(path);
+    snprintf(path, sizeof path, "%s.data-00000-of-00001", prefix);
+    unlink(path);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("api saved model");
     TCase *c = tcase_create("all");
@@ -128,6 +199,7 @@ static Suite *suite(void) {
     tcase_add_test(c, assets_and_initializer);
     tcase_add_test(c, refusals);
     tcase_add_test(c, graph_must_be_empty);
+    tcase_add_test(c, checkpoint);
     suite_add_tcase(suite, c);
     return suite;
 }

@@ -83,17 +83,6 @@ NO(TF_GetSerializedResourceHandleProto, TF_OpKernelContext *ctx, int i, TF_Buffe
 NOTHING(TF_IncNumDeferredOps, TF_OpKernelContext *ctx)
 NOTHING(TF_DecNumDeferredOps, TF_OpKernelContext *ctx)
 
-// ---------------------------------------- checkpoints
-NO_VALUE(TF_CheckpointReader *, TF_NewCheckpointReader, NULL, const char *file)
-NOTHING(TF_DeleteCheckpointReader, TF_CheckpointReader *reader)
-VALUE(int, TF_CheckpointReaderHasTensor, 0, TF_CheckpointReader *reader, const char *name)
-VALUE(const char *, TF_CheckpointReaderGetVariable, NULL, TF_CheckpointReader *reader, int index)
-VALUE(int, TF_CheckpointReaderSize, 0, TF_CheckpointReader *reader)
-VALUE(TF_DataType, TF_CheckpointReaderGetVariableDataType, (TF_DataType)0, TF_CheckpointReader *r, const char *name)
-NO(TF_CheckpointReaderGetVariableShape, TF_CheckpointReader *reader, const char *name, int64_t *dims, int num_dims)
-VALUE(int, TF_CheckpointReaderGetVariableNumDims, -1, TF_CheckpointReader *reader, const char *name)
-NO_VALUE(TF_Tensor *, TF_CheckpointReaderGetTensor, NULL, TF_CheckpointReader *reader, const char *name)
-
 // ---------------------------------------- servers
 NO_VALUE(TF_Server *, TF_NewServer, NULL, const void *proto, size_t n)
 NO(TF_ServerStart, TF_Server *server)
