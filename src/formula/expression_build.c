@@ -53,6 +53,7 @@ static Status *add(Call *call, const char *op, const Output *in, int n_in, const
 
 Status *expression_constant(ExpressionBuild *build, int arg, Tensor *value, Output *out) {
     (void)arg;
+    NEED(value->data, INVALID_ARGUMENT, "a shape is no value");
     Formula f = {.graph = build->graph};
     *out = formula_tensor(&f, value);
     tensor_clear(value);

@@ -1,0 +1,267 @@
+# cli_test — the command `millrace`, from outside: answers, files, exit codes, messages, a short training.
+import gzip
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+COMMAND = os.path.join(BUILD, "bin", "millrace")
+
+
+def millrace(*arguments, code=0, stdin=None):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=300, input=stdin)
+    assert done.returncode == code, (arguments, done.stdout, done.stderr)
+    if code:
+        assert done.stderr.startswith("millrace"), done.stderr
+    else:
+        assert not done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+# ---- a small data set in the manner of MNIST: where a square is tells the class
+
+def idx(array):
+    return struct.pack(">BBBB", 0, 0, 8, array.ndim) + struct.pack(">%dI" % array.ndim, *array.shape) + array.tobytes()
+
+
+def squares(n, seed):
+    random = np.random.RandomState(seed)
+    labels = random.randint(0, 4, n).astype(np.uint8)
+    images = random.randint(0, 40, (n, 12, 12)).astype(np.uint8)
+    for i, label in enumerate(labels):
+        images[i, 6 * (label // 2) + 1:6 * (label // 2) + 5, 6 * (label % 2) + 1:6 * (label % 2) + 5] = 230
+    return images, labels
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for part, n, seed in ("train", 512, 1), ("t10k", 100, 2):
+        images, labels = squares(n, seed)
+        (folder / (part + "-images-idx3-ubyte.gz")).write_bytes(gzip.compress(idx(images)))
+        (folder / (part + "-labels-idx1-ubyte")).write_bytes(idx(labels))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "squares.pb"
+    out = millrace("train", "--data", data, "--output", path, "--epochs", 8, "--batch", 16, "--rate", 0.003,
+                   "--classes", "a,b,c,d", "--threads", 1)
+    last = [line for line in out.splitlines() if "test accuracy" in line][-1]
+    assert float(last.split("accuracy")[1].split()[0]) > 95, out
+    return path
+
+
+# ---- eval
+
+@pytest.mark.parametrize("call, answer", [
+    ("Softmax([[0 0]])", "[[0.5 0.5]]"),
+    ("Sum([[1 2] [3 4]], 0; keep_dims=true)", "[[4 6]]"),
+    ("Relu(MatMul([[1 -2]], [[3] [1]]))", "[[1]]"),
+    ("ConcatV2({[1 2], [3]}, 0)", "[1 2 3]"),
+    ("ArgMax([1 5 2], 0)", "int64 1"),
+    ("ResourceApplyGradientDescent([1 2], 0.5, [1 1])", "[0.5 1.5]"),
+])
+def test_eval(call, answer):
+    assert millrace("eval", call).strip() == answer
+
+
+def test_eval_json():
+    assert json.loads(millrace("eval", "--json", "IdentityN({[1 3], true})")) == [[1, 3], True]
+
+
+@pytest.mark.parametrize("call, words", [
+    ("Softmax(", "column"),
+    ("Nothing(1)", "Nothing"),
+    ("Softmax(3)", "rank"),
+    ("Add([1 2], [1 2 3])", "[2]"),
+    ("Softmax([1 2]) x", "behind"),
+    ("Softmax([1 2]; foo=3)", "foo"),
+])
+def test_eval_errors(call, words):
+    assert words in millrace("eval", call, code=1)
+
+
+# ---- how it is used
+
+@pytest.mark.parametrize("name", ["eval", "ops", "inspect", "run", "plan", "train"])
+def test_help(name):
+    text = millrace(name, "--help")
+    assert text.startswith("usage: millrace " + name) and "Examples:" in text
+    assert text == millrace("help", name)
+    assert name in millrace("--help")
+    millrace(name, "--no-such-option", code=2)
+
+
+def test_usage():
+    assert "no command" in millrace("nothing", code=2)
+    millrace("eval", code=2)
+    millrace("run", code=2)
+    millrace("train", "--epochs", "many", code=2)
+    assert "millrace" in millrace("--version")
+
+
+def test_ops():
+    text = millrace("ops", "Conv2D")
+    assert text.startswith("Conv2D(input: T, filter: T) -> output: T") and "gradient: yes" in text
+    listed = json.loads(millrace("ops", "--json"))
+    assert len(listed) > 100 and all(op["runs"] for op in listed)
+    everything = json.loads(millrace("ops", "--all", "--json"))
+    assert len(everything) > 1000 and any(not op["runs"] for op in everything)
+    names = [op["name"] for op in everything]
+    assert len(set(names)) == len(names)
+    assert "no operation" in millrace("ops", "Conv2E", code=1)
+
+
+# ---- models
+
+def test_inspect(model):
+    about = json.loads(millrace("inspect", "--json", "--nodes", model))
+    assert [end["name"] for end in about["outputs"]] == ["label", "probabilities", "class"]
+    assert about["inputs"] == [{"name": "images", "dtype": "uint8", "shape": "[? 12 12]"}]
+    assert about["missing"] == [] and about["ops"]["Conv2D"] == 2
+    assert len(about["nodes"]) == about["num_nodes"]
+    assert not any("Var" in node["op"] for node in about["nodes"])
+    assert "Conv2D" in millrace("inspect", model)
+
+
+def test_run_classifies(model, data, tmp_path):
+    images, labels = squares(100, 2)
+    given = "images=@%s/t10k-images-idx3-ubyte.gz[0:20]" % data
+    answer = json.loads(millrace("run", model, "--input", given, "--json"))
+    assert answer["label"]["value"] == ["abcd"[i] for i in answer["class"]["value"]]
+    assert np.mean(np.array(answer["class"]["value"]) == labels[:20]) > 0.9
+    assert answer["probabilities"]["shape"] == [20, 4]
+
+    np.save(tmp_path / "in.npy", images[:3])
+    millrace("run", model, "--input", "images=@%s" % (tmp_path / "in.npy"),
+             "--output", "probabilities=@%s" % (tmp_path / "out.npy"))
+    out = np.load(tmp_path / "out.npy")
+    assert out.dtype == np.float32 and out.shape == (3, 4)
+    assert np.allclose(out, answer["probabilities"]["value"][:3], atol=1e-5)
+
+
+def test_run_draws(model, data):
+    out = millrace("run", model, "--input", "images=@%s/t10k-images-idx3-ubyte.gz[0:2]" % data, "--output", "label", "--draw")
+    lines = out.splitlines()
+    assert sum(line.startswith("label = ") for line in lines) == 2 and any("@" in line or "%" in line for line in lines)
+
+
+def test_run_errors(model, tmp_path):
+    assert "nothing" in millrace("run", model, "--input", "nothing=3", code=1)
+    assert "column" in millrace("run", model, "--input", "images=[[[", code=1)
+    assert "no such" in millrace("run", tmp_path / "no such.pb", code=1)
+    (tmp_path / "bad.pb").write_bytes(b"\x0a\xffrubbish")
+    assert "GraphDef" in millrace("run", tmp_path / "bad.pb", code=1)
+    assert "images" in millrace("run", model, code=1)
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00\xff\xff{")
+    assert "npy" in millrace("run", model, "--input", "images=@%s" % (tmp_path / "bad.npy"), code=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "bool", "complex64"])
+def test_npy_round_trip(dtype, tmp_path, model):
+    """Through a feed of bytes: whatever .npy holds is read and converted."""
+    array = np.zeros((1, 12, 12), dtype)
+    array[0, 1:5, 1:5] = 1
+    np.save(tmp_path / "a.npy", array)
+    millrace("run", model, "--input", "images=@%s" % (tmp_path / "a.npy"), "--output", "class")
+
+
+def test_plan(model):
+    plan = json.loads(millrace("plan", model, "--input", "images=uint8 zeros[8 12 12]", "--fetch", "label", "--json"))
+    assert plan["fixed"] and plan["arena_bytes"] >= plan["lower_bound"] > 0
+    modes = {node["op"]: node["mode"] for node in plan["nodes"]}
+    assert modes["Conv2D"] == "fixed" and modes["Const"] == "done"
+    assert plan["num_run"] < plan["num_nodes"] == len(plan["nodes"])
+    assert "late" in millrace("plan", model)
+
+
+# ---- training
+
+def test_train_json(data, tmp_path):
+    out = millrace("train", "--data", data, "--output", tmp_path / "m.pb", "--epochs", 1, "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert {"epoch", "test_accuracy", "test_loss"} <= set(lines[-2]) and lines[-1]["model"].endswith("m.pb")
+
+
+def test_same_seed_same_model(data, tmp_path):
+    for name in "a", "b":
+        millrace("train", "--data", data, "--output", tmp_path / name, "--epochs", 1, "--seed", 5, "--threads", 1)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("optimizer", ["gradient-descent", "momentum", "adagrad", "rmsprop"])
+def test_optimizers(optimizer, data, tmp_path):
+    millrace("train", "--data", data, "--output", tmp_path / "m.pb", "--epochs", 0.5, "--optimizer", optimizer)
+
+
+def break_data(data, folder, name, change):
+    for file in os.listdir(data):
+        os.symlink(data / file, folder / file)
+    path = folder / name
+    bytes_ = path.read_bytes()
+    path.unlink()
+    if change is not None:
+        path.write_bytes(change(bytes_))
+
+
+@pytest.mark.parametrize("name, change, words", [
+    ("train-images-idx3-ubyte.gz", None, "No such file"),
+    ("train-images-idx3-ubyte.gz", lambda b: b[:len(b) // 2], "truncated"),
+    ("t10k-labels-idx1-ubyte", lambda b: b[:50], "truncated"),
+    ("t10k-labels-idx1-ubyte", lambda b: b"", "IDX"),
+    ("t10k-labels-idx1-ubyte", lambda b: b"hello, this is no such file", "IDX"),
+    ("train-labels-idx1-ubyte", lambda b: idx(np.zeros(3, np.uint8)), "belong"),
+    ("train-labels-idx1-ubyte", lambda b: b"\0\0\x08\x03" + b"\xff" * 12, "large"),
+])
+def test_bad_data(name, change, words, data, tmp_path):
+    break_data(data, tmp_path, name, change)
+    message = millrace("train", "--data", tmp_path, "--output", tmp_path / "m.pb", code=1)
+    assert words in message and message.count("\n") == 1, message
+    assert not (tmp_path / "m.pb").exists()
+
+
+def test_interrupted(data, tmp_path):
+    path = tmp_path / "m.pb"
+    process = subprocess.Popen([COMMAND, "train", "--data", data, "--output", path, "--epochs", "100000", "--json"],
+                               stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, out
+    assert "probabilities" in millrace("inspect", path)
+
+
+def test_progress_bar(data, tmp_path):
+    """In a terminal there is a bar, drawn over itself."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([COMMAND, "train", "--data", data, "--output", tmp_path / "m.pb", "--epochs", "1"],
+                               stdout=slave, env=dict(os.environ, TERM="xterm"))
+    os.close(slave)
+    out = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    text = out.decode()
+    assert "\r" in text and "━" in text and "ETA" in text and "images/s" in text
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q"]))
