@@ -22,7 +22,9 @@
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) X(Cumprod) \
     X(CumulativeLogsumexp) X(Complex) X(Real) X(Imag) X(ComplexAbs) X(Angle) X(LeakyRelu) X(LeakyReluGrad) \
     X(ApproximateEqual) X(ClipByValue) X(TopK) X(TopKV2) X(NthElement) X(CheckNumerics) X(CheckNumericsV2) X(Cross) \
-    X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth)
+    X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
+    X(Erfinv) X(Ndtri) X(BesselI0e) X(BesselI1e) X(Polygamma) X(Zeta) X(Igamma) X(Igammac) X(IgammaGradA) X(Betainc) \
+    X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN)
 
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
