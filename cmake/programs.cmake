@@ -28,6 +28,14 @@ if(BENCH_SOURCES)
     add_dependencies(benches bench millrace tensorflow)
 endif()
 
+# What the inner loops cost, by CPU level: linked with the objects, since the library does not export them.
+if(EXISTS ${CMAKE_SOURCE_DIR}/bench/loops/loops.c)
+    add_executable(bench_loops EXCLUDE_FROM_ALL bench/loops/loops.c)
+    set_target_properties(bench_loops PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench_loops PRIVATE millrace_open)
+    add_dependencies(benches bench_loops)
+endif()
+
 # tests/fuzz/x.c has one LLVMFuzzerTestOneInput; its first inputs lie in tests/fuzz/x/.
 if(MILLRACE_FUZZ)
     add_custom_target(fuzzers)

@@ -75,12 +75,10 @@ static void max_plane(DType dtype, const WindowShape *s, const char *in, char *o
         fill_lowest(dtype, work, s->in_w);
         for (int64_t i = rows.from; i < rows.to; i++)
             max(in + i * s->in_w * size, work, s->in_w);
-        for (int64_t x = 0; x < s->out_w; x++, out += size) {
-            Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-            fill_lowest(dtype, out, 1);
-            for (int64_t j = columns.from; j < columns.to; j++)
-                max(work + j * size, out, 1);
-        }
+        fill_lowest(dtype, out, s->out_w);
+        loops_table()->window->max_along[slot_of(dtype)](work, s->in_w, out, s->out_w, s->stride_w, s->pad_left,
+                                                         s->filter_w);
+        out += s->out_w * size;
     }
 }
 
@@ -199,6 +197,26 @@ static void avg_image(DType dtype, const WindowShape *s, bool forward, const cha
         }
 }
 
+// A plane: the rows of each window are added along, then divided by how many elements they had.
+static void avg_plane(DType dtype, const WindowShape *s, const char *in, char *out) {
+    const WindowTable *table = loops_table()->window;
+    int64_t size = (int64_t)dtype_size(dtype);
+    for (int64_t y = 0; y < s->out_h; y++, out += s->out_w * size) {
+        Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
+        for (int64_t i = rows.from; i < rows.to; i++)
+            table->add_along[dtype == DT_double](in + i * s->in_w * size, s->in_w, out, s->out_w, s->stride_w,
+                                                 s->pad_left, s->filter_w);
+        for (int64_t x = 0; x < s->out_w; x++) {
+            Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
+            int64_t count = max_i64(1, max_i64(0, rows.to - rows.from) * max_i64(0, columns.to - columns.from));
+            if (dtype == DT_double)
+                ((double *)(void *)out)[x] /= (double)count;
+            else
+                ((float *)(void *)out)[x] /= (float)count;
+        }
+    }
+}
+
 static void avg(DType dtype, const WindowShape *s, bool nchw, bool forward, const char *in, char *out, int64_t first,
                 int64_t last) {
     int64_t size = (int64_t)dtype_size(dtype), large = s->in_h * s->in_w, small = s->out_h * s->out_w;
@@ -208,7 +226,9 @@ static void avg(DType dtype, const WindowShape *s, bool nchw, bool forward, cons
     int64_t planes = nchw ? s->in_c : 1;
     for (int64_t n = first; n < last; n++) {
         memset(out + n * to * s->in_c * size, 0, (size_t)(to * s->in_c * size));
-        for (int64_t c = 0; c < planes; c++)
+        for (int64_t c = 0; c < planes && nchw && forward; c++)
+            avg_plane(dtype, &plane, in + (n * s->in_c + c) * from * size, out + (n * s->in_c + c) * to * size);
+        for (int64_t c = 0; c < planes && !(nchw && forward); c++)
             avg_image(dtype, &plane, forward, in + (n * s->in_c + c) * from * size, out + (n * s->in_c + c) * to * size);
     }
 }

@@ -154,7 +154,7 @@
 #undef HAS_ORDER
 #undef REDUCE_FOLDS
 
-#define PAIR(fold, type) {fold##_row_##type, fold##_rows_##type}
+#define PAIR(fold, type) {fold##_row_##type, fold##_rows_##type, fold##_each_##type}
 #define ALL_FIVE(type) {PAIR(sum, type), PAIR(prod, type), PAIR(max, type), PAIR(min, type), PAIR(squares, type)}
 #define SUM_PROD(type) {PAIR(sum, type), PAIR(prod, type)}
 const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS] = {

@@ -41,6 +41,19 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(BLOCK) = 1024 };
         }                                                                                                     \
         *(A *)acc = total;                                                                                    \
     }                                                                                                         \
+    static void FN(fold##_each)(const void *in, int64_t rows, int64_t n, void *acc) {                         \
+        const T *p = in;                                                                                      \
+        A *out = acc;                                                                                         \
+        for (int64_t r = 0; r < rows; r++, p += n) {                                                          \
+            T rest = begin;                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                                 \
+                T x = p[i], y = rest;                                                                         \
+                rest = step;                                                                                  \
+            }                                                                                                 \
+            A x = (A)rest, y = out[r];                                                                        \
+            out[r] = join;                                                                                    \
+        }                                                                                                     \
+    }                                                                                                         \
     static void FN(fold##_rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc) {         \
         enum { TILE = 1024 / sizeof(T) };                                                                     \
         for (int64_t at = 0; at < n; at += TILE) {                                                            \

@@ -20,6 +20,8 @@ typedef struct {
     void (*row)(const void *in, int64_t n, void *acc);
     // acc[j] = fold(acc[j], in[r * stride + j] over r), 0 <= j < n
     void (*rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc);
+    // acc[r] = fold(acc[r], in[r * n] .. in[r * n + n - 1]), for short rows
+    void (*each)(const void *in, int64_t rows, int64_t n, void *acc);
 } FoldLoops;
 typedef struct {
     // Index of the first greatest (least) of in[0], in[step] ... n elements, for each of `inner` neighbours.
@@ -56,6 +58,12 @@ typedef struct {
                                    int64_t rows, int64_t n, int64_t radius, double bias, double alpha, double beta);
     void (*max[4])(const void *x, void *greatest, int64_t n);
     void (*max_at[4])(const void *x, void *greatest, int32_t *place, int32_t at, int64_t n);
+    // One row of a plane: out[x] = max(out[x], row[x * stride - pad + j], 0 <= j < window) over what lies in the row;
+    // the other adds instead.
+    void (*max_along[4])(const void *row, int64_t extent, void *out, int64_t count, int64_t stride, int64_t pad,
+                         int64_t window);
+    void (*add_along[2])(const void *row, int64_t extent, void *out, int64_t count, int64_t stride, int64_t pad,
+                         int64_t window);
     void (*max_grad[4])(const int32_t *place, int32_t at, const void *dy, void *dx, int64_t n);
 } WindowTable;
 

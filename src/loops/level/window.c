@@ -44,6 +44,36 @@
         for (int64_t i = 0; i < n; i++)                                                                      \
             dx[i] += place[i] == at ? dy[i] : 0;                                                             \
     }
+// Outputs whose element j of the window lies inside the row: first <= x < last.
+INLINE void along_range(int64_t j, int64_t extent, int64_t count, int64_t stride, int64_t pad, int64_t *first,
+                        int64_t *last) {
+    int64_t shift = pad - j, most = extent - 1 + shift;
+    *first = shift > 0 ? (shift + stride - 1) / stride : 0;
+    *last = most < 0 ? 0 : most / stride + 1;
+    *last = *last > count ? count : *last;
+}
+#define ALONG(name, T, expression)                                                                           \
+    static void name(const void *row_, int64_t extent, void *out_, int64_t count, int64_t stride,            \
+                     int64_t pad, int64_t window) {                                                          \
+        const T *row = row_;                                                                                 \
+        T *out = out_;                                                                                       \
+        for (int64_t j = 0; j < window; j++) {                                                               \
+            int64_t first, last;                                                                             \
+            along_range(j, extent, count, stride, pad, &first, &last);                                       \
+            VECTOR_LOOP                                                                                      \
+            for (int64_t i = first; i < last; i++) {                                                         \
+                T x = row[i * stride - pad + j], y = out[i];                                                 \
+                out[i] = expression;                                                                         \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+ALONG(f32_max_along, float, x > y || x != x ? x : y)
+ALONG(f64_max_along, double, x > y || x != x ? x : y)
+ALONG(i32_max_along, int32_t, x > y ? x : y)
+ALONG(i64_max_along, int64_t, x > y ? x : y)
+ALONG(f32_add_along, float, x + y)
+ALONG(f64_add_along, double, x + y)
+
 POOL(f32, float)
 POOL(f64, double)
 POOL(i32, int32_t)
@@ -61,5 +91,7 @@ const WindowTable LEVEL(loop_windows) = {
     .local_response_grad = {local_response_grad_f32, local_response_grad_f64},
     .max = {f32_max, f64_max, i32_max, i64_max},
     .max_at = {f32_max_at, f64_max_at, i32_max_at, i64_max_at},
+    .max_along = {f32_max_along, f64_max_along, i32_max_along, i64_max_along},
+    .add_along = {f32_add_along, f64_add_along},
     .max_grad = {f32_max_grad, f64_max_grad, i32_max_grad, i64_max_grad},
 };

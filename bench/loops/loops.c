@@ -1,0 +1,206 @@
+// loops — what the inner loops cost on this machine: per op, per CPU level, against the speed of memory.
+//
+//     ninja -C build bench_loops && build/bench/bench_loops [elementwise|gemm|memory|window]
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "loops/broadcast.h"
+#include "loops/gemm.h"
+#include "loops/level/table.h"
+#include "loops/move.h"
+#include "loops/norm.h"
+#include "loops/onednn.h"
+#include "loops/reduce.h"
+#include "loops/window.h"
+
+static const int levels[] = {1, 3, 4};
+enum { LARGE = 1 << 20 };
+static float *a, *b, *c;
+
+typedef void Work(void *arg);
+
+// The best of several rounds of at least two milliseconds, in seconds per call.
+static double seconds(Work *work, void *arg) {
+    double best = 1e9;
+    int64_t calls = 1;
+    for (int round = 0; round < 7; round++) {
+        int64_t begin = clock_now();
+        for (int64_t i = 0; i < calls; i++)
+            work(arg);
+        double each = (double)(clock_now() - begin) * 1e-9 / (double)calls;
+        best = each < best ? each : best;
+        calls = each > 2e-3 ? 1 : (int64_t)(2e-3 / (each + 1e-9)) + 1;
+    }
+    return best;
+}
+
+typedef struct {
+    ElementwiseLoop loop;
+    int64_t n;
+} Elements;
+static void run_elements(void *arg) {
+    Elements *e = arg;
+    elementwise_run(&e->loop, a, b, c, e->n, 1, 1);
+}
+
+static void elementwise(void) {
+    printf("%-20s ps/element of 1,024 and of 1,048,576, by level\n", "elementwise");
+    for (int op = 0; op < ELEMENTWISE_OPS; op++) {
+        Elements e;
+        if (!elementwise_find((ElementwiseOp)op, DT_float, &e.loop))
+            continue;
+        printf("%-20s", elementwise_name((ElementwiseOp)op));
+        for (int l = 0; l < 3; l++) {
+            if (!loops_choose_level(levels[l]))
+                continue;
+            elementwise_find((ElementwiseOp)op, DT_float, &e.loop);
+            for (e.n = 1024; e.n <= LARGE; e.n *= 1024)
+                printf("%9.0f", seconds(run_elements, &e) / (double)e.n * 1e12);
+            printf("  |");
+        }
+        printf("\n");
+    }
+}
+
+typedef struct {
+    GemmPlan plan;
+    void *scratch;
+} Product;
+static void run_product(void *arg) {
+    Product *p = arg;
+    gemm_run(&p->plan, a, b, c, p->scratch, 0, p->plan.units);
+}
+
+static void products(void) {
+    static const int shapes[][5] = {{8, 64, 32}, {8, 10, 64}, {8, 32, 64, 0, 1}, {32, 64, 8, 1}, {32, 32, 32}, {64, 64, 64},
+                                    {128, 128, 128}, {512, 512, 512}, {128, 1000, 1024}, {1, 1024, 1024}, {3136, 64, 256}};
+    printf("%-20s GF/s (ns) by level\n", "gemm m n k ta tb");
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int *s = shapes[i];
+        GemmShape g = {.m = s[0], .n = s[1], .k = s[2], .ta = s[3], .tb = s[4]};
+        g.lda = g.ta ? g.m : g.k, g.ldb = g.tb ? g.k : g.n, g.ldc = g.n;
+        printf("%5d %5d %5d %d %d ", s[0], s[1], s[2], s[3], s[4]);
+        for (int l = 0; l < 3; l++) {
+            Product p;
+            if (!loops_choose_level(levels[l]) || !gemm_prepare(DT_float, &g, 1, 0, 0, 0, 1, &p.plan))
+                continue;
+            p.scratch = aligned_alloc(64, p.plan.scratch);
+            double t = seconds(run_product, &p);
+            printf("%8.1f (%9.0f)", 2e-9 * s[0] * s[1] * s[2] / t, t * 1e9);
+            free(p.scratch);
+        }
+        printf("\n");
+    }
+}
+
+static void report(const char *what, double bytes, Work *work, void *arg) {
+    double t = seconds(work, arg);
+    printf("%-36s %9.1f us %7.1f GB/s\n", what, t * 1e6, bytes / t * 1e-9);
+}
+static void run_copy(void *arg) {
+    (void)arg;
+    memcpy(c, a, LARGE * sizeof *a);
+}
+static void run_plan(void *arg) {
+    const CopyPlan *plan = arg;
+    copy_run(plan, a, c, 0, plan->units);
+}
+static void run_reduce(void *arg) {
+    const ReducePlan *plan = arg;
+    reduce_run(plan, a, c, b, 0, plan->units);
+    reduce_finish(plan, c, b);
+}
+
+static void memory(void) {
+    Shape square = SHAPE(1024, 1024), images = SHAPE(16, 64, 32, 32), narrow = SHAPE(LARGE / 4, 4);
+    double both = 8.0 * LARGE, once = 4.0 * LARGE;
+    CopyPlan copy;
+    ReducePlan reduce;
+    report("memcpy 4 MiB", both, run_copy, NULL);
+    copy_transpose(&square, (int[]){1, 0}, 4, &copy);
+    report("transpose 1024 x 1024", both, run_plan, &copy);
+    copy_transpose(&images, (int[]){0, 2, 3, 1}, 4, &copy);
+    report("NCHW to NHWC 16 x 64 x 32 x 32", both, run_plan, &copy);
+    copy_reverse(&square, 2, 4, &copy);
+    report("reverse rows", both, run_plan, &copy);
+    for (uint32_t axes = 1; axes <= 3; axes++) {
+        char name[64];
+        snprintf(name, sizeof name, "sum 1024 x 1024, axes %s", axes == 1 ? "0" : axes == 2 ? "1" : "0 1");
+        if (reduce_prepare(REDUCE_SUM, DT_float, &square, axes, &reduce))
+            report(name, once, run_reduce, &reduce);
+    }
+    if (reduce_prepare(REDUCE_SUM, DT_float, &narrow, 1, &reduce))
+        report("sum 262144 x 4, axis 0", once, run_reduce, &reduce);
+    if (reduce_prepare(REDUCE_MAX, DT_float, &narrow, 2, &reduce))
+        report("max 262144 x 4, axis 1", once, run_reduce, &reduce);
+}
+
+static const WindowShape pooling = {5, 55, 55, 64, 27, 27, 64, 3, 3, 2, 2, 1, 1, 0, 0, 1};
+static void run_max(void *arg) {
+    max_pool(DT_float, &pooling, arg != NULL, a, c, b, 0, pooling.batch);
+}
+static void run_max_grad(void *arg) {
+    (void)arg;
+    max_pool_grad(DT_float, &pooling, false, a, a, c, b, 0, pooling.batch);
+}
+static void run_softmax(void *arg) {
+    (void)arg;
+    softmax_rows(DT_float, a, c, 128, 1000, false);
+}
+typedef struct {
+    ConvPlan plan;
+    OnednnOp *op;
+    void *scratch, *packed;
+} Conv;
+static void run_conv(void *arg) {
+    Conv *v = arg;
+    if (v->op)
+        onednn_run(v->op, a, v->packed ? v->packed : b, NULL, c, v->scratch);
+    else
+        conv_forward(&v->plan, a, b, NULL, false, c, v->scratch, 0, v->plan.units);
+}
+
+static void windows(void) {
+    double image = 4.0 * 5 * 64 * 55 * 55;
+    report("max pool 3x3/2, 5 x 55 x 55 x 64", image * 1.25, run_max, NULL);
+    report("the same, planes", image * 1.25, run_max, &image);
+    report("its gradient", image * 3.25, run_max_grad, NULL);
+    report("softmax 128 x 1000", 8.0 * 128000, run_softmax, NULL);
+    WindowShape s = {4, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1};
+    double flops = 2.0 * 4 * 28 * 28 * 64 * 64 * 9;
+    for (int library = 0; library < 2; library++) {
+        Conv v = {.op = library ? onednn_conv(CONV_FORWARD, &s, false, false, 1) : NULL};
+        if ((library && !v.op) || !conv_prepare(CONV_FORWARD, DT_float, &s, &v.plan))
+            continue;
+        v.scratch = aligned_alloc(64, (library ? onednn_scratch(v.op) : v.plan.scratch) + 64);
+        if (library && onednn_packed_bytes(v.op)) {
+            v.packed = aligned_alloc(64, (onednn_packed_bytes(v.op) + 127) / 64 * 64);
+            onednn_pack(v.op, b, v.packed);
+        }
+        double t = seconds(run_conv, &v);
+        printf("convolution 3x3, 4 x 28 x 28 x 64    %9.1f us %7.1f GF/s  %s\n", t * 1e6, flops / t * 1e-9,
+               library ? onednn_name(v.op) : "own");
+        onednn_free(v.op);
+        free(v.scratch), free(v.packed);
+    }
+}
+
+int main(int count, char **words) {
+    const char *only = count > 1 ? words[1] : "";
+    size_t room = 8 * LARGE * sizeof *a;
+    a = aligned_alloc(64, room), b = aligned_alloc(64, room), c = aligned_alloc(64, room);
+    for (int i = 0; i < 8 * LARGE; i++)
+        a[i] = (float)(i % 1000) * 0.01f, b[i] = 1.5f, c[i] = 0;
+    if (!*only || !strcmp(only, "elementwise"))
+        elementwise();
+    if (!*only || !strcmp(only, "gemm"))
+        products();
+    if (!*only || !strcmp(only, "memory"))
+        memory();
+    if (!*only || !strcmp(only, "window"))
+        windows();
+    free(a), free(b), free(c);
+    return 0;
+}
