@@ -149,11 +149,25 @@ Status *autodiff_sparse_gradients(Graph *graph, Str prefix, const Output *ys, in
     return run(graph, prefix, ys, ny, xs, nx, dys, true, dxs);
 }
 
+// A gradient that is a given dy as it stands gets a node of its own: a client may feed the one and fetch the other.
+static Status *own_output(Graph *graph, Str prefix, size_t nodes_before, Output *dx) {
+    if (!dx->node || (size_t)dx->node->id >= nodes_before)
+        return OK;
+    Formula formula = {.graph = graph, .scope = prefix.n ? prefix : STR("gradients")}, *f = &formula;
+    Output same = Identity(*dx);
+    TRY(f->status);
+    *dx = same;
+    return OK;
+}
+
 Status *autodiff_gradients(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
                            const Output *dys, Output *dxs) {
+    size_t nodes_before = graph->nodes.n;
     Gradient *found = calloc((size_t)(nx > 0 ? nx : 1), sizeof *found);
     NEED_MEMORY(found);
     Status *status = run(graph, prefix, ys, ny, xs, nx, dys, false, found);
+    for (int i = 0; i < nx && !status; i++)
+        status = own_output(graph, prefix, nodes_before, &found[i].values);
     for (int i = 0; i < nx && !status; i++)
         dxs[i] = found[i].values;
     free(found);
