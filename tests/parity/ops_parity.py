@@ -21,6 +21,7 @@ import time
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
+from differences import Differences  # noqa: E402
 FAMILIES = ["math", "array", "nn", "random", "state", "flow", "train"]
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.dirname(here)), "build"))
 ANSWERS = os.environ.get("MILLRACE_ANSWERS", os.path.join(BUILD, "parity"))  # TensorFlow's, may be shared by several builds
@@ -98,16 +99,25 @@ def prepare(families, refresh):
 class Results:
     def __init__(self):
         self.lock, self.ops = threading.Lock(), collections.OrderedDict()
+        self.differences = Differences()
 
     def add(self, item, result):
         with self.lock:
-            op = self.ops.setdefault(item["op"], dict(cases=0, ok=0, wrong=0, no_kernel=0, crash=0, error=0.0, shown=[], missing=set()))
+            op = self.ops.setdefault(item["op"], dict(cases=0, ok=0, wrong=0, no_kernel=0, waits=0, listed=0, crash=0, error=0.0, shown=[], missing=set()))
             op["cases"] += 1
             how = result["how"]
             if how == "ok":
                 op["ok"] += 1
                 op["error"] = max(op["error"], float(result["error"] or 0))
                 return
+            if self.differences.reason(item["op"], item["variant"], item["label"], result["text"]):
+                op["listed"] += 1
+                return
+            # A gradient may need another operation that has no kernel yet: then this one is not to blame.
+            other = re.search(r"\((\w+)\): the op has no kernel yet", result["text"])
+            if (other and other[1] != item["op"]) or "No gradient defined for op: %s " % item["op"] in result["text"]:
+                how = "no_kernel"
+                op["waits"] += 1
             op["no_kernel" if how == "no_kernel" else "wrong"] += 1
             if how in ("crash", "hang"):
                 op["crash"] += 1
@@ -189,9 +199,10 @@ def report(results, options, seconds):
     for name, op in results.ops.items():
         listed = kernels is not None and name in kernels
         # What a kernel is listed for must run; what has none yet is counted, not failed.
-        lacking = op["no_kernel"] if listed else 0
+        lacking = op["no_kernel"] - op["waits"] if listed else 0
         disagree = op["wrong"] + lacking
-        total.update(cases=op["cases"], ok=op["ok"], disagree=disagree, no_kernel=op["no_kernel"] - lacking, crash=op["crash"])
+        total.update(cases=op["cases"], ok=op["ok"], disagree=disagree, no_kernel=op["no_kernel"] - lacking, crash=op["crash"],
+                     listed=op["listed"])
         total["ops"] += 1
         total["good"] += op["ok"] == op["cases"]
         op["disagree"] = disagree
@@ -207,6 +218,9 @@ def report(results, options, seconds):
     if kernels is not None and not options.ops:
         untried = sorted(k for k in kernels if k not in results.ops)
         print("listed kernels without a case of their own: %s" % (" ".join(untried) or "none"))
+    for n, ops, why in results.differences.table():
+        print("listed: %4d cases of %s: %s" % (n, ops, why))
+    print("%d listed as different" % total["listed"])
     print("%d cases, %d disagree (%d of them crashes or hangs), %d agree, %d without kernel; %d operations: %d agree in full, "
           "%d have no kernel; %.0f s" % (total["cases"], total["disagree"], total["crash"], total["ok"], total["no_kernel"],
                                          total["ops"], total["good"], total["ops_without"], seconds))
