@@ -52,7 +52,7 @@ static void now(const Line *line, const char *what) {
     snprintf(where, sizeof where, "%s:%d: %s", line->file, line->number, what);
 }
 
-static void left_out(const Line *line, const char *what, Status *status) {
+void check_left_out(const Line *line, const char *what, Status *status) {
     if (chatty)
         printf("%s:%d: %s: left out: %s\n", line->file, line->number, what, status ? status_message(status) : "no value");
     status_free(status);
@@ -226,7 +226,7 @@ static void check_type(const Line *line, int attr, DType dtype, DType natural) {
     Tensors got = {0};
     Status *status = try_mode(line, &mode, &trial, &got);
     if (status && (status_code(status) == UNIMPLEMENTED || status_code(status) == INVALID_ARGUMENT)) {
-        left_out(line, what, status);  // no kernel, or a value that is none of the type's
+        check_left_out(line, what, status);  // no kernel, or a value that is none of the type's
     } else if (check_ok(line, what, status)) {
         bool fits;
         const char *difference = NULL;
@@ -234,7 +234,7 @@ static void check_type(const Line *line, int attr, DType dtype, DType natural) {
             check_narrow(line, &mode, &got);
         else if (check_ok(line, what, compare_expected(line, &got, (size_t)trial.node->n_outputs, natural, &fits,
                                                        &difference)) && !fits)
-            left_out(line, what, NULL);
+            check_left_out(line, what, NULL);
         if (difference)
             check_fail(line, what, "%s", difference);
         check_shapes(&trial, &got);

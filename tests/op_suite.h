@@ -62,6 +62,7 @@ FALLIBLE Status *trial_fetch(Trial *trial, const Output *fetches, int n, Tensor 
 // ---- counting
 void check_pass(void);
 void check_fail(const Line *line, const char *what, const char *format, ...) PRINTF(3, 4);
+void check_left_out(const Line *line, const char *what, Status *status);  // told with --verbose; frees it
 // Counts; true where the status is OK. Frees it.
 bool check_ok(const Line *line, const char *what, Status *status);
 

@@ -170,7 +170,7 @@ void check_gradient(const Line *line) {
     // No gradient is defined, or what it is made of has no kernel: the list of ops tells that, not this line.
     bool excused = status && (status_code(status) == NOT_FOUND || status_code(status) == UNIMPLEMENTED);
     if (excused || (!status && !any))
-        status_free(status);
+        check_left_out(line, "gradient", status);
     else
         check_ok(line, "gradient", status);
     for (int i = 0; i < loss.n; i++)
