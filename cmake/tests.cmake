@@ -46,6 +46,8 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/op_suite.c)
         endif()
     endforeach()
     add_test(NAME ops_covered COMMAND op_suite --covered src/ops WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    add_test(NAME ops_late COMMAND op_suite src/ops WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(ops_late PROPERTIES TIMEOUT 600 LABELS ops ENVIRONMENT MILLRACE_STRESS=late)
 endif()
 
 # Programs that the Python tests drive: tests/tool/x.c.
