@@ -69,7 +69,7 @@ struct Graph {
     struct FunctionLibrary *functions;  // graph/function.h; never NULL
     Versions versions;
     uint64_t version;           // grows with every change; a session compares it to what it has seen
-    uint64_t edit;              // grows with every change of an existing node: plans made before are void
+    _Atomic uint64_t edit;              // grows with every change of an existing node: plans made before are void
 };
 
 FALLIBLE Status *graph_new(Graph **out);

@@ -95,7 +95,7 @@ struct Plan {
     size_t specialised_bytes;       // guarded by lock
     bool specialising;              // some thread is making one; guarded by lock
     _Atomic(struct Step *) spare[8];  // idle steps, by calling thread (run/step.h)
-    void (*free_step)(struct Step *step);
+    void (*_Atomic free_step)(struct Step *step);
 };
 
 Plan *plan_retain(Plan *plan);

@@ -48,7 +48,7 @@ static Status *step_new(Plan *plan, Step **out) {
     Step *step = calloc(1, sizeof *step);
     NEED_MEMORY(step);
     step->plan = plan;
-    plan->free_step = step_free;
+    atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
     Status *status = step_arrays(step);
     if (status) {
         step_free(step);

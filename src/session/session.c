@@ -158,13 +158,24 @@ static Status *make_plan(Session *session, const StepSignature *signature, bool 
     return status;
 }
 
+// Between changes: an import or a gradient that fails, or adds nothing but nodes, takes its edits back.
+static uint64_t settled_edit(const Session *session) {
+    if (session->graph_lock)
+        mutex_lock(session->graph_lock);
+    uint64_t edit = session->graph->edit;
+    if (session->graph_lock)
+        mutex_unlock(session->graph_lock);
+    return edit;
+}
+
 static Status *find_or_make(Session *session, const StepSignature *signature, uint64_t hash, Plan **out)
     REQUIRES(session->lock) {
     // A changed attribute or edge voids every plan; they are kept for those who run them now.
-    if (session->graph->edit != atomic_load(&session->edit)) {
+    uint64_t edit = settled_edit(session);
+    if (edit != atomic_load(&session->edit)) {
         TRY(table_new(session, 64));
         session->n_entries = 0;
-        atomic_store(&session->edit, session->graph->edit);
+        atomic_store(&session->edit, edit);
     }
     Entry *entry = table_find(atomic_load(&session->table), hash, signature);
     if (entry) {
