@@ -14,7 +14,11 @@
     X(EmptyTensorList) X(TensorListReserve) X(TensorListFromTensor) X(TensorListSplit) X(TensorListPushBack) \
     X(TensorListPopBack) X(TensorListLength) X(TensorListElementShape) X(TensorListGetItem) X(TensorListSetItem) \
     X(TensorListResize) X(TensorListConcatLists) X(TensorListStack) X(TensorListGather) X(TensorListScatter) \
-    X(TensorListScatterV2) X(TensorListScatterIntoExistingList) X(TensorListConcat) X(TensorListConcatV2)
+    X(TensorListScatterV2) X(TensorListScatterIntoExistingList) X(TensorListConcat) X(TensorListConcatV2) \
+    X(Stack) X(StackV2) X(StackPush) X(StackPushV2) X(StackPop) X(StackPopV2) X(StackClose) X(StackCloseV2) \
+    X(TensorArrayV3) X(TensorArrayGradV3) X(TensorArrayWriteV3) X(TensorArrayReadV3) X(TensorArrayGatherV3) \
+    X(TensorArrayScatterV3) X(TensorArrayConcatV3) X(TensorArraySplitV3) X(TensorArraySizeV3) X(TensorArrayCloseV3) \
+    X(Assert) X(Abort) X(Print) X(PrintV2) X(Timestamp) X(GuaranteeConst)
 
 #define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
