@@ -68,23 +68,44 @@ static bool is_anonymous(const EagerCall *call) {
     return false;
 }
 
+static void key_add(Text *key, Str part) {
+    text_add(key, part);
+    text_char(key, 0);
+}
+
+static void key_value(Text *key, const AttrEntry *attr);
+
+static void key_func(Text *key, const FuncRef *func) {
+    key_add(key, func->name);
+    for (int i = 0; i < func->n_attrs; i++)
+        key_value(key, &func->attrs[i]);
+    text_char(key, 0);
+}
+
+// Functions nest as deep as the client built them, or as a proto may nest.
+static void key_value(Text *key, const AttrEntry *attr) {
+    const AttrValue *value = &attr->value;
+    key_add(key, attr->name);
+    if (value->kind != ATTR_FUNC)
+        attr_print_whole(key, value);
+    else if (!value->is_list)
+        key_func(key, value->func);
+    for (int i = 0; value->kind == ATTR_FUNC && value->is_list && i < value->n; i++)
+        key_func(key, &value->funcs[i]);
+    text_char(key, 0);
+}
+
 // Everything that decides which node it is. Attributes come in any order: the same call in two orders makes two nodes.
 static Status *call_key(const EagerCall *call, Text *out) {
-    text_format(out, "%.*s|%.*s", (int)call->name.n, call->name.p, (int)call->device.n, call->device.p);
+    key_add(out, call->name);
+    key_add(out, call->device);
     for (int i = 0; i < call->n_inputs; i++)
-        text_format(out, "|%d", (int)call->inputs[i]->dtype);
-    for (int i = 0; call->lists && i < call->n_args; i++)
-        text_format(out, ",%d", (int)call->lists[i]);
-    for (int i = 0; i < call->n_attrs; i++) {
-        text_format(out, "|%.*s=", (int)call->attrs[i].name.n, call->attrs[i].name.p);
-        attr_print_whole(out, &call->attrs[i].value);
-        for (int j = 0; call->attrs[i].value.kind == ATTR_FUNC && !call->attrs[i].value.is_list &&
-                        j < call->attrs[i].value.func->n_attrs; j++) {
-            const AttrEntry *inner = &call->attrs[i].value.func->attrs[j];
-            text_format(out, "(%.*s=", (int)inner->name.n, inner->name.p);
-            attr_print_whole(out, &inner->value);
-        }
-    }
+        text_char(out, (char)call->inputs[i]->dtype);
+    text_char(out, 0);
+    if (call->lists)
+        text_add(out, (Str){(const char *)call->lists, (size_t)call->n_args * sizeof *call->lists});
+    for (int i = 0; i < call->n_attrs; i++)
+        key_value(out, &call->attrs[i]);
     NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
     return OK;
 }
