@@ -1,6 +1,8 @@
 // millrace train — learns to tell pictures apart: the demo.
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +89,23 @@ static void show_time(char *text, size_t room, double seconds) {
         snprintf(text, room, "%d:%02d", s / 60, s % 60);
 }
 
+// One line, drawn over the last one: the bar takes what the terminal's width leaves.
+static void show_bar(const Progress *p, double rate, const char *left) {
+    struct winsize size = {0};
+    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    char text[160];
+    int n = snprintf(text, sizeof text, "%3d %%  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s",
+                     (int)(p->step * 100 / (p->steps ? p->steps : 1)), p->loss, 100 * p->right, rate, left);
+    char front[32];
+    int width = columns - n - snprintf(front, sizeof front, "epoch %d/%d ", p->epoch, p->epochs) - 2;
+    width = width > 40 ? 40 : width;
+    int full = width > 0 ? (int)(p->step * width / (p->steps ? p->steps : 1)) : 0;
+    printf("\r\033[K%s", front);
+    for (int i = 0; i < width; i++)
+        printf("%s", i < full ? "━" : i == full ? "╸" : "─");
+    printf("%s%s", width > 0 ? " " : "", text);
+}
+
 void progress_show(Progress *p, bool last) {
     double time = now(), rate = p->seconds > 0 ? (double)p->seen / p->seconds : 0;
     if (!last && time - p->shown < (p->bar ? 0.1 : 5))
@@ -99,13 +118,7 @@ void progress_show(Progress *p, bool last) {
                "\"images_per_second\": %.1f, \"seconds_left\": %.1f}\n",
                p->epoch, (long long)p->step, (long long)p->steps, p->loss, p->right, rate, p->left);
     } else if (p->bar) {
-        enum { WIDTH = 24 };
-        int full = (int)(p->step * WIDTH / (p->steps ? p->steps : 1));
-        printf("\r\033[Kepoch %d/%d ", p->epoch, p->epochs);
-        for (int i = 0; i < WIDTH; i++)
-            printf("%s", i < full ? "━" : i == full ? "╸" : "─");
-        printf(" %3d %%  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s", (int)(p->step * 100 / p->steps), p->loss,
-               100 * p->right, rate, left);
+        show_bar(p, rate, left);
     } else {
         printf("epoch %d/%d  step %lld/%lld  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s\n", p->epoch, p->epochs,
                (long long)p->step, (long long)p->steps, p->loss, 100 * p->right, rate, left);
@@ -253,9 +266,22 @@ static bool prepare(Training *t) {
     return true;
 }
 
+// Whether the model can be written, asked before the work and not after it.
+static bool can_write(const char *path) {
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    bool can = access(path, W_OK) == 0 || (errno == ENOENT && access(slash ? folder : ".", W_OK) == 0);
+    if (!can)
+        fail("%s: %s", path, strerror(errno));
+    return can;
+}
+
 static int train(const Wishes *wishes) {
     Training t = {.wishes = wishes};
-    bool done = prepare(&t);
+    bool done = can_write(wishes->output) && prepare(&t);
     if (done && !wishes->json)
         printf("%lld pictures of %d x %d from %s, %lld to test with\n", (long long)t.examples.n, t.examples.height,
                t.examples.width, wishes->data, (long long)t.tests.n);

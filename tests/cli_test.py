@@ -230,6 +230,10 @@ def test_bad_data(name, change, words, data, tmp_path):
     assert not (tmp_path / "m.pb").exists()
 
 
+def test_output_is_asked_first(data, tmp_path):
+    assert "No such file" in millrace("train", "--data", data, "--output", tmp_path / "no" / "m.pb", code=1)
+
+
 def test_interrupted(data, tmp_path):
     path = tmp_path / "m.pb"
     process = subprocess.Popen([COMMAND, "train", "--data", data, "--output", path, "--epochs", "100000", "--json"],
