@@ -45,14 +45,28 @@ static void fill_lowest(DType dtype, void *out, int64_t n) {
         memcpy((char *)out + (size_t)i * size, value, size);
 }
 
+// Windows of 2x2 side by side, the commonest pools: those wholly inside are done four pixels at once.
+static bool is_2x2(const WindowShape *s) {
+    return s->filter_h == 2 && s->filter_w == 2 && s->stride_h == 2 && s->stride_w == 2;
+}
+static bool whole_2x2(Part rows, Part columns) {
+    return rows.to - rows.from == 2 && columns.to - columns.from == 2;
+}
+
 static void max_pixels(DType dtype, const WindowShape *s, const char *in, char *out) {
     void (*max)(const void *, void *, int64_t) = loops_table()->window->max[slot_of(dtype)];
+    bool pairs = is_2x2(s);
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
     for (int64_t y = 0; y < s->out_h; y++)
         for (int64_t x = 0; x < s->out_w; x++, out += pixel) {
             Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
             Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
             bool begun = false;
+            if (pairs && whole_2x2(rows, columns)) {
+                const char *p = in + (rows.from * s->in_w + columns.from) * pixel, *q = p + s->in_w * pixel;
+                loops_table()->window->max_2x2[slot_of(dtype)]((const void *[]){p, p + pixel, q, q + pixel}, out, s->in_c);
+                continue;
+            }
             for (int64_t i = rows.from; i < rows.to; i++)
                 for (int64_t j = columns.from; j < columns.to; j++) {
                     const char *p = in + (i * s->in_w + j) * pixel;
@@ -143,14 +157,22 @@ void max_pool_argmax(DType dtype, const WindowShape *s, bool include_batch, cons
 
 static void max_grad_pixels(DType dtype, const WindowShape *s, const char *in, const char *dy, char *dx, char *work) {
     const WindowTable *table = loops_table()->window;
+    bool pairs = is_2x2(s);
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
     char *greatest = work;
     int32_t *place = (int32_t *)(work + round_up((size_t)pixel, 4));
     for (int64_t y = 0; y < s->out_h; y++)
         for (int64_t x = 0; x < s->out_w; x++, dy += pixel) {
-            find_pixel(dtype, s, in, y, x, greatest, place);
             Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
             Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
+            if (pairs && whole_2x2(rows, columns)) {
+                int64_t upper = (rows.from * s->in_w + columns.from) * pixel, lower = upper + s->in_w * pixel;
+                table->max_grad_2x2[slot_of(dtype)](
+                    (const void *[]){in + upper, in + upper + pixel, in + lower, in + lower + pixel}, dy,
+                    (void *[]){dx + upper, dx + upper + pixel, dx + lower, dx + lower + pixel}, s->in_c);
+                continue;
+            }
+            find_pixel(dtype, s, in, y, x, greatest, place);
             int32_t at = 0;
             for (int64_t i = rows.from; i < rows.to; i++)
                 for (int64_t j = columns.from; j < columns.to; j++, at++)

@@ -65,6 +65,9 @@ typedef struct {
     void (*add_along[2])(const void *row, int64_t extent, void *out, int64_t count, int64_t stride, int64_t pad,
                          int64_t window);
     void (*max_grad[4])(const int32_t *place, int32_t at, const void *dy, void *dx, int64_t n);
+    // The four pixels of a whole 2x2 window in reading order: their greatest; dy to the first greatest, zeros to the rest.
+    void (*max_2x2[4])(const void *const x[4], void *greatest, int64_t n);
+    void (*max_grad_2x2[4])(const void *const x[4], const void *dy, void *const dx[4], int64_t n);
 } WindowTable;
 
 typedef struct {

@@ -43,6 +43,30 @@
         VECTOR_LOOP                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                                      \
             dx[i] += place[i] == at ? dy[i] : 0;                                                             \
+    }                                                                                                        \
+    static void name##_max_2x2(const void *const x[4], void *greatest, int64_t n) {                          \
+        const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];                                                  \
+        T *y = greatest;                                                                                     \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T m = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];                                                 \
+            m = c[i] > m || c[i] != c[i] ? c[i] : m;                                                         \
+            y[i] = d[i] > m || d[i] != d[i] ? d[i] : m;                                                      \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_max_grad_2x2(const void *const x[4], const void *dy_, void *const dx[4], int64_t n) { \
+        const T *a = x[0], *b = x[1], *c = x[2], *d = x[3], *dy = dy_;                                       \
+        T *da = dx[0], *db = dx[1], *dc = dx[2], *dd = dx[3];                                                \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T zero = 0, m = b[i] > a[i] ? b[i] : a[i], o = c[i] > m ? c[i] : m;                              \
+            T later = d[i] > o ? zero : dy[i], last = d[i] > o ? dy[i] : zero;                               \
+            T third = c[i] > m ? later : zero, early = c[i] > m ? zero : later;                              \
+            da[i] = b[i] > a[i] ? zero : early;                                                              \
+            db[i] = b[i] > a[i] ? early : zero;                                                              \
+            dc[i] = third;                                                                                   \
+            dd[i] = last;                                                                                    \
+        }                                                                                                    \
     }
 // Outputs whose element j of the window lies inside the row: first <= x < last.
 INLINE void along_range(int64_t j, int64_t extent, int64_t count, int64_t stride, int64_t pad, int64_t *first,
@@ -94,4 +118,6 @@ const WindowTable LEVEL(loop_windows) = {
     .max_along = {f32_max_along, f64_max_along, i32_max_along, i64_max_along},
     .add_along = {f32_add_along, f64_add_along},
     .max_grad = {f32_max_grad, f64_max_grad, i32_max_grad, i64_max_grad},
+    .max_2x2 = {f32_max_2x2, f64_max_2x2, i32_max_2x2, i64_max_2x2},
+    .max_grad_2x2 = {f32_max_grad_2x2, f64_max_grad_2x2, i32_max_grad_2x2, i64_max_grad_2x2},
 };

@@ -14,9 +14,14 @@ static int channel_axis(const Node *node, const Shape *value) {
 
 // ---------------------------------------- adding
 
+// Few channels make short rows: the bias is repeated to a pattern of some length, and added to runs of that length.
+enum { LONG_ROW = 512, PATTERN = 2048 };
+
 typedef struct {
     ElementwiseLoop loop;
-    BroadcastPlan broadcast;
+    BroadcastPlan broadcast;   // planes, and rows that are long enough
+    int64_t count, repeats;    // elements; biases in a pattern, 0 where there is none
+    int64_t channels;
 } Bias;
 
 static Status *bias_shape(Shapes *s) {
@@ -34,6 +39,28 @@ static Status *bias_shape(Shapes *s) {
     return OK;
 }
 
+static void pattern_units(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const Bias *own = k->own;
+    int64_t length = own->repeats * own->channels, size = own->loop.in_size;
+    const char *value = k->in[0]->data;
+    char *out = k->out[0]->data;
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t from = unit * length, n = min_i64(length, own->count - from);
+        (void)elementwise_run(&own->loop, value + from * size, k->scratch, out + from * size, n, 1, 1);
+    }
+}
+
+static Status *pattern_run(Kernel *k) {
+    const Bias *own = k->own;
+    size_t row = (size_t)own->channels * own->loop.in_size;
+    for (int64_t i = 0; i < own->repeats; i++)
+        memcpy((char *)k->scratch + (size_t)i * row, k->in[1]->data, row);
+    int64_t length = own->repeats * own->channels;
+    kernel_parallel(k, div_up(own->count, length), length / 4, pattern_units, k);
+    return OK;
+}
+
 static Status *bias_prepare(Prepare *p) {
     Bias *own = p->own;
     const Shape *value = &p->in[0]->shape;
@@ -44,7 +71,14 @@ static Status *bias_prepare(Prepare *p) {
     NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->loop), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     broadcast_prepare(value, &bias, value, &own->broadcast);
-    p->cost = shape_count(value) / 2;
+    own->count = shape_count(value);
+    own->channels = value->dims[axis];
+    p->cost = own->count / 2;
+    if (bias.rank == 1 && own->channels > 0 && own->channels < LONG_ROW && own->count > 2 * PATTERN) {
+        own->repeats = PATTERN / own->channels;
+        p->scratch = (size_t)(own->repeats * own->channels) * own->loop.in_size;
+        p->run = pattern_run;
+    }
     return OK;
 }
 

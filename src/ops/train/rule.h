@@ -6,6 +6,11 @@
 #pragma once
 #include "ops/op.h"
 
+// The update loops are worth vectorising, which gcc does at this level only; clang does it at the usual one.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
 enum { MOST_SCALARS = 8 };
 
 typedef struct {
