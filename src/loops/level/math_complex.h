@@ -91,13 +91,13 @@ INLINE T M(sigmoid_grad)(T y, T dy) {
 }
 INLINE T M(sqrt_grad)(T y, T dy) {
     T w = M(conj)(y);
-    return M(div)(dy * (R)0.5, w);
+    return dy == 0 ? 0 : M(div)(dy * (R)0.5, w);
 }
 INLINE T M(rsqrt_grad)(T y, T dy) {
     T w = M(conj)(y);
-    return M(mul)(dy * (R)-0.5, M(mul)(M(mul)(w, w), w));
+    return dy == 0 ? 0 : M(mul)(dy * (R)-0.5, M(mul)(M(mul)(w, w), w));
 }
 INLINE T M(reciprocal_grad)(T y, T dy) {
     T w = M(conj)(y);
-    return M(mul)(-dy, M(mul)(w, w));
+    return dy == 0 ? 0 : M(mul)(-dy, M(mul)(w, w));
 }
