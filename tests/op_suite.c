@@ -287,7 +287,7 @@ static void check_sizes(const Line *line) {
 // ---------------------------------------- one line
 
 static void check_shape_line(const Line *line) {
-    Mode mode = {.what = "shape", .forced_attr = -1, .inputs = INPUTS_KNOWN};
+    Mode mode = {.what = "shape", .forced_attr = -1, .inputs = INPUTS_CONSTANT};
     Trial trial = {0};
     now(line, "shape");
     Status *status = trial_build(&trial, line, &mode);

@@ -108,6 +108,8 @@ static Status *part_prepare(Prepare *p) {
     Band *band = p->own;
     const Shape *in = &p->in[0]->shape;
     bool known;
+    if (p->n_in > 1)
+        NEED_VALUE(p, 1);
     TRY(read_k(p->n_in > 1 ? p->in[1] : NULL, p->n_in > 1, band, &known));
     read_align(p->node, band);
     band->rows = in->dims[in->rank - 2];

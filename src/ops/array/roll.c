@@ -76,8 +76,6 @@ const Op op_Roll = {
 
 static Status *sequence_axes(const Node *node, const Shape *in, int *batch, int *sequence) {
     int64_t b = node_int(node, "batch_dim"), s = node_int(node, "seq_dim");
-    b += b < 0 ? in->rank : 0;
-    s += s < 0 ? in->rank : 0;
     NEED(b >= 0 && b < in->rank, INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d)", (long long)b, in->rank);
     NEED(s >= 0 && s < in->rank, INVALID_ARGUMENT, "seq_dim must be < input rank (%lld vs. %d)", (long long)s, in->rank);
     NEED(b != s, INVALID_ARGUMENT, "batch_dim == seq_dim == %lld", (long long)b);

@@ -100,6 +100,13 @@ static Status *broadcast_args_run(Kernel *k) {
     return OK;
 }
 
+// Where a value isn't known yet its extents can't have been checked yet.
+static Status *args_prepare(Prepare *p) {
+    for (int i = 0; i < p->n_in; i++)
+        NEED(p->in[i]->data, FAILED_PRECONDITION, "the value of input %d is not known yet", i);
+    return OK;
+}
+
 static Status *broadcast_args_partial(Shapes *s, Shape *value) {
     Shape a, b;
     TRY(shapes_input_shape(s, 0, &a));
@@ -110,7 +117,7 @@ static Status *broadcast_args_partial(Shapes *s, Shape *value) {
 const Op op_BroadcastArgs = {
     .signature = "BroadcastArgs(s0: T, s1: T) -> r0: T; T: {int32, int64} = int32",
     .doc = "The shape that two shapes broadcast to.", .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0",
-    .shape = broadcast_args_shape, .partial = broadcast_args_partial, .cpu = ANY_TYPE(broadcast_args_run),
+    .shape = broadcast_args_shape, .partial = broadcast_args_partial, .prepare = args_prepare, .cpu = ANY_TYPE(broadcast_args_run),
     .host = BIT(0) | BIT(1), .host_out = BIT(0), .flags = OP_CHEAP | OP_NO_GRADIENT,
 };
 
@@ -143,6 +150,6 @@ const Op op_BroadcastGradientArgs = {
     .signature = "BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T; T: {int32, int64} = int32",
     .doc = "The axes that broadcasting two shapes repeats, of each.",
     .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0", .shape = vectors_shape,
-    .cpu = ANY_TYPE(gradient_args_run), .host = BIT(0) | BIT(1), .host_out = BIT(0) | BIT(1),
+    .prepare = args_prepare, .cpu = ANY_TYPE(gradient_args_run), .host = BIT(0) | BIT(1), .host_out = BIT(0) | BIT(1),
     .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,
 };

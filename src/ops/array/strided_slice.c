@@ -177,8 +177,9 @@ static Status *strided_prepare(Prepare *p) {
 }
 
 static void strided_grad(Formula *f) {
-    Output shape = formula_shape(f, f->x[0], output_type(f->x[1]));
-    f->dx[0] = Like("StridedSliceGrad", shape, f->x[1], f->x[2], f->x[3], f->dy[0]);
+    DType index = output_type(f->x[1]) == DT_int64 ? DT_int64 : DT_int32;  // StridedSliceGrad takes no int16
+    Output begin = Cast(f->x[1], index), end = Cast(f->x[2], index), strides = Cast(f->x[3], index);
+    f->dx[0] = Like("StridedSliceGrad", formula_shape(f, f->x[0], index), begin, end, strides, f->dy[0]);
 }
 
 #define MASKS \

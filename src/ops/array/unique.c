@@ -49,49 +49,49 @@ typedef struct {
     int64_t *count;
 } Classes;
 
-// -0 counts as 0; nothing else has two forms. `key` has room for one element.
-static Str key_of(const Tensor *x, const char *slices, int64_t i, size_t bytes, bool may_be_zero, char *key) {
+// The bytes by which an element is known, and whether it equals itself: a NaN doesn't. -0 counts as 0, so an element
+// with such a part is known by a copy in the arena; NULL where that can't grow.
+static Str key_of(const Tensor *x, const char *slices, int64_t i, size_t bytes, Arena *arena, bool *out_same) {
+    *out_same = true;
     if (x->dtype == DT_string)
         return tstring_str((const TString *)x->data + i);
-    const char *p = slices + (size_t)i * bytes;
-    if (may_be_zero) {
-        double d = x->dtype == DT_float ? (double)*(const float *)p : x->dtype == DT_double ? *(const double *)p
+    Str key = {slices + (size_t)i * bytes, bytes};
+    bool real = dtype_is_float(x->dtype), pairs = dtype_is_complex(x->dtype);
+    if (bytes != dtype_size(x->dtype) || (!real && !pairs))
+        return key;
+    size_t part = pairs ? bytes / 2 : bytes;
+    char clean[16];
+    memcpy(clean, key.p, bytes);
+    bool changed = false;
+    for (size_t at = 0; at < bytes; at += part) {
+        const void *p = key.p + at;
+        double d = part == 8 ? *(const double *)p : part == 4 ? (double)*(const float *)p
                  : x->dtype == DT_half ? (double)half_to_float(*(const Half *)p)
                                        : (double)bfloat16_to_float(*(const Bfloat16 *)p);
-        if (d == 0) {
-            memset(key, 0, bytes);
-            return (Str){key, bytes};
+        *out_same &= !isnan(d);
+        if (d == 0 && signbit(d)) {
+            memset(clean + at, 0, part);
+            changed = true;
         }
     }
-    return (Str){p, bytes};
-}
-
-static bool is_nan(const Tensor *x, int64_t i) {
-    switch (x->dtype) {
-    case DT_float: return isnan(((const float *)x->data)[i]);
-    case DT_double: return isnan(((const double *)x->data)[i]);
-    case DT_half: return isnan(half_to_float(((const Half *)x->data)[i]));
-    case DT_bfloat16: return isnan(bfloat16_to_float(((const Bfloat16 *)x->data)[i]));
-    default: return false;
-    }
+    return changed ? (Str){arena_copy(arena, clean, bytes), bytes} : key;
 }
 
 static Status *classify(const Tensor *x, const char *slices, size_t bytes, Classes *c, Arena *arena) {
-    static const char zeros[16];
     Map map AUTO(map) = {0};
-    bool elements = bytes == dtype_size(x->dtype), floats = elements && dtype_is_float(x->dtype);
-    char *zero = ARENA_ARRAY(arena, char, bytes + 1);
     c->id = ARENA_ARRAY(arena, int64_t, c->n);
     c->first = ARENA_ARRAY(arena, int64_t, c->n);
     c->count = ARENA_ARRAY(arena, int64_t, c->n);
-    NEED_MEMORY(zero && c->id && c->first && c->count);
+    NEED_MEMORY(c->id && c->first && c->count);
     for (int64_t i = 0; i < c->n; i++) {
-        Str key = bytes ? key_of(x, slices, i, bytes, floats, zero) : (Str){zeros, 0};
-        void *found = floats && is_nan(x, i) ? NULL : map_find(&map, key);
+        bool same;
+        Str key = key_of(x, slices, i, bytes, arena, &same);
+        NEED_MEMORY(key.p);
+        void *found = same ? map_find(&map, key) : NULL;
         int64_t id = found ? (int64_t)(intptr_t)found - 1 : c->distinct;
         if (!found) {
             c->first[c->distinct++] = i;
-            if (!(floats && is_nan(x, i)))
+            if (same)
                 NEED_MEMORY(map_set(&map, key, (void *)(intptr_t)(id + 1)));
         }
         c->id[i] = id;
@@ -196,20 +196,20 @@ static Status *list_diff_run(Kernel *k) {
     Map map AUTO(map) = {0};
     int64_t nx = tensor_count(x), ny = tensor_count(y), n = 0;
     size_t size = dtype_size(x->dtype);
-    char zero[16] = {0};
+    bool same;
     NEED(dtype_is_plain(x->dtype) || x->dtype == DT_string, UNIMPLEMENTED, "no kernel for type %s", dtype_name(x->dtype));
-    bool floats = dtype_is_float(x->dtype);
-    for (int64_t i = 0; i < ny; i++)
-        if (!is_nan(y, i)) {
-            Str key = key_of(y, y->data, i, size, floats, zero);
-            Str kept = key.p == zero ? str_copy(&arena, key) : key;
-            NEED_MEMORY(kept.p && map_set(&map, kept, &map));
-        }
+    for (int64_t i = 0; i < ny; i++) {
+        Str key = key_of(y, y->data, i, size, &arena, &same);
+        NEED_MEMORY(key.p && (!same || map_set(&map, key, &map)));
+    }
     int64_t *left = ARENA_ARRAY(&arena, int64_t, nx);
     NEED_MEMORY(left);
-    for (int64_t i = 0; i < nx; i++)
-        if (is_nan(x, i) || !map_find(&map, key_of(x, x->data, i, size, floats, zero)))
+    for (int64_t i = 0; i < nx; i++) {
+        Str key = key_of(x, x->data, i, size, &arena, &same);
+        NEED_MEMORY(key.p);
+        if (!same || !map_find(&map, key))
             left[n++] = i;
+    }
     TRY(kernel_output(k, 0, SHAPE(n)));
     TRY(kernel_output(k, 1, SHAPE(n)));
     for (int64_t i = 0; i < n; i++)
