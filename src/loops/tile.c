@@ -1,6 +1,7 @@
 // Tile program — see tile.h.
 //
-// Registers are places of one buffer on the stack; the tile is as long as they leave room for. A short row that repeats is laid out in the buffer often enough to be read across its end.
+// Registers are places of one buffer on the stack; the tile is as long as they leave room for. A short row that repeats
+// is laid out in the buffer often enough to be read across its end.
 #include "loops/tile.h"
 
 #include <string.h>

@@ -69,7 +69,8 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
 START_TEST(programs_do_what_their_ops_do) {
     static const DType types[] = {DT_int32, DT_int8, DT_int64, DT_uint16, DT_complex128};
     for (int round = 0; round < 150; round++) {
-        check_program(types[round % 5], 1 + random_below(round % 10 == 0 ? TILE_STEPS : 7), 1 + random_below(round % 7 == 0 ? TILE_INPUTS : 4));
+        check_program(types[round % 5], 1 + random_below(round % 10 == 0 ? TILE_STEPS : 7),
+                      1 + random_below(round % 7 == 0 ? TILE_INPUTS : 4));
         check_program(DT_float, 1 + random_below(3), 1 + random_below(4));
     }
 }

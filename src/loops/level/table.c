@@ -15,7 +15,8 @@ extern const WindowTable LEVEL(loop_windows);
 
 const LoopTable LEVEL(loops) = {
     .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32), INTEGER_LEVEL(loop_table_i64),
-                    INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64), COMPLEX_LEVEL(loop_table_c64), COMPLEX_LEVEL(loop_table_c128),
+                    INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64),
+                    COMPLEX_LEVEL(loop_table_c64), COMPLEX_LEVEL(loop_table_c128),
                     INTEGER_LEVEL(loop_table_b8)},
     .select = LEVEL(loop_selects),
     .sixteen = &LEVEL(loop_sixteen),
