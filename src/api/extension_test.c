@@ -104,7 +104,12 @@ static void scale_shape(TF_ShapeInferenceContext *ctx, TF_Status *status) {
     TF_DeleteShapeHandle(checked);
 }
 
+// Registering is for ever: tests that run in one process share it.
 static void define_scale(void) {
+    static bool defined;
+    if (defined)
+        return;
+    defined = true;
     TF_OpDefinitionBuilder *op = TF_NewOpDefinitionBuilder("TestScale");
     TF_OpDefinitionBuilderAddInput(op, "x: T");
     TF_OpDefinitionBuilderAddOutput(op, "y: T");
@@ -140,6 +145,7 @@ static TF_Output scale(TF_Graph *graph, const char *name, TF_Output x, float by)
 
 START_TEST(custom_op) {
     define_scale();
+    made = deleted = 0;
     TF_Graph *graph = TF_NewGraph();
     TF_Output x = placeholder(graph, "x", TF_FLOAT, 1), y = scale(graph, "y", x, 3), z = scale(graph, "z", y, 2);
     ok();
