@@ -88,6 +88,12 @@ static Status *restore_one(Kernel *k, BundleReader *reader, int i) {
 static Status *restore_run(Kernel *k) {
     TRY(check_names(k, k->n_out));
     AUTO(BundleReader) BundleReader reader = {0};
+    for (int i = 0; i < k->n_out; i++) {
+        Shape whole;
+        Slice slice;
+        if (string_at(k->in[2], i).n)
+            TRY(slice_parse(string_at(k->in[2], i), &whole, &slice));
+    }
     TRY(bundle_open(string_at(k->in[0], 0), &reader));
     for (int i = 0; i < k->n_out; i++) {
         TRY(cancellation_check(k->step->cancellation));

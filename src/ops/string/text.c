@@ -291,8 +291,10 @@ static void change_case(Str s, bool utf8, bool upper, Text *out) {
     for (size_t i = 0; i < s.n;) {
         size_t n = utf8 ? utf8_length(s.p + i, s.n - i) : 1;
         char c = s.p[i];
-        if (n > 1) {
-            uint32_t point = decode(s.p + i, n);
+        uint32_t point = n > 1 ? decode(s.p + i, n) : 0;
+        if (upper && point == 0xdf) {  // the one common letter whose capital is two
+            text_add(out, STR("SS"));
+        } else if (n > 1) {
             encode(out, (uint32_t)(upper ? towupper_l((wint_t)point, unicode) : towlower_l((wint_t)point, unicode)));
         } else if (upper) {
             text_char(out, c >= 'a' && c <= 'z' ? (char)(c - 32) : c);
