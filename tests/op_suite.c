@@ -502,7 +502,9 @@ static void check_covered(void) {
         bool found = name.p[0] == '_' || op->flow != FLOW_NONE;
         for (size_t j = 0; j < covered.n && !found; j++)
             found = str_equal(covered.p[j], name);
-        found = found || (holds_state(op) && named_elsewhere(name));
+        // Every line is made of constants and fed through placeholders.
+        found = found || str_is(name, "Const") || str_is(name, "Placeholder") || str_is(name, "NoOp") ||
+                (holds_state(op) && named_elsewhere(name));
         if (found)
             check_pass();
         else

@@ -10,11 +10,13 @@ extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
 extern const ArgLoops LEVEL(loop_args)[TYPES];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
-extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);
+extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
+                               uint32_t *out);
 extern const WindowTable LEVEL(loop_windows);
 
 const LoopTable LEVEL(loops) = {
-    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32), INTEGER_LEVEL(loop_table_i64),
+    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32),
+                    INTEGER_LEVEL(loop_table_i64),
                     INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64),
                     COMPLEX_LEVEL(loop_table_c64), COMPLEX_LEVEL(loop_table_c128),
                     INTEGER_LEVEL(loop_table_b8)},
