@@ -1,5 +1,6 @@
 // Control — takes out control edges that other edges imply: from a node whose value is read anyway, twice from the same
-// node, or from a node that another predecessor has waited for already.
+// node, or from a node that another predecessor has waited for already. And passes over nodes that somebody waits for
+// though nobody reads them: a gradient of TensorFlow's Python is waited for together with its siblings, wanted or not.
 #include "plan/pass.h"
 
 static bool waits_for(const Node *node, const Node *before) {
@@ -34,7 +35,85 @@ static bool implied(const Node *node, int control) {
     return false;
 }
 
+// ---------------------------------------- nodes that are only waited for
+
+enum { MOST_WAITS = 16 };  // in place of one
+
+static bool is_target(const Draft *draft, const Node *node) {
+    for (int i = 0; i < draft->n_targets; i++)
+        if (draft->targets[i] == node)
+            return true;
+    return false;
+}
+
+// Fed values are there from the start: nobody waits for them.
+static bool is_feed(const Draft *draft, const Node *node) {
+    for (int i = 0; i < draft->n_feeds; i++)
+        if (draft->feeds[i] == node)
+            return true;
+    return false;
+}
+
+// Whoever waits for the node may wait for what it waits for instead. An alias costs nothing, and may be there to check.
+static bool may_pass_over(const Draft *draft, const Node *node) {
+    const Op *op = node_op(node);
+    if (!op || node_is_stateful(node) || op->alias || op->flow != FLOW_NONE || !node->n_outputs ||
+        is_target(draft, node) || node->n_inputs + node->n_controls > MOST_WAITS)
+        return false;
+    for (int i = 0; i < node->n_inputs; i++)
+        if (!node->inputs[i].node ||
+            (!is_plain(node->inputs[i].node) && !is_feed(draft, node->inputs[i].node)))
+            return false;
+    for (int i = 0; i < node->n_controls; i++)
+        if (!is_plain(node->controls[i]))
+            return false;
+    // Only read by others that are passed over.
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (!is_plain(node->uses.p[i].node) || (node->uses.p[i].input != CONTROL && !node->uses.p[i].node->mark))
+            return false;
+    return node->uses.n > 0;
+}
+
+static Status *wait_for_inputs(const Draft *draft, Node *node, Node *waiting) {
+    for (int i = 0; i < node->n_inputs; i++)
+        if (!waits_for(waiting, node->inputs[i].node) && !is_feed(draft, node->inputs[i].node))
+            TRY(node_add_control(waiting, node->inputs[i].node));
+    for (int i = 0; i < node->n_controls; i++)
+        if (!waits_for(waiting, node->controls[i]))
+            TRY(node_add_control(waiting, node->controls[i]));
+    return OK;
+}
+
+static Status *pass_over(const Draft *draft, Node *node) {
+    for (size_t i = node->uses.n; i-- > 0;) {
+        if (i >= node->uses.n || node->uses.p[i].input != CONTROL)
+            continue;
+        Node *waiting = node->uses.p[i].node;
+        TRY(wait_for_inputs(draft, node, waiting));
+        for (int c = waiting->n_controls - 1; c >= 0; c--)
+            if (waiting->controls[c] == node)
+                node_remove_control(waiting, c);
+    }
+    return OK;
+}
+
+// From the last node to the first: what only nodes that were passed over read is passed over too.
+static Status *pass_over_unread(Draft *draft) {
+    for (size_t i = 0; i < draft->graph->nodes.n; i++)
+        if (draft->graph->nodes.p[i])
+            draft->graph->nodes.p[i]->mark = 0;
+    for (size_t i = draft->graph->nodes.n; i-- > 0;) {
+        Node *node = draft->graph->nodes.p[i];
+        if (!node || !may_pass_over(draft, node))
+            continue;
+        node->mark = 1;
+        TRY(pass_over(draft, node));
+    }
+    return OK;
+}
+
 Status *pass_control(Draft *draft) {
+    TRY(pass_over_unread(draft));
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         Node *node = draft->graph->nodes.p[i];
         for (int c = node ? node->n_controls - 1 : -1; c >= 0; c--)

@@ -163,6 +163,21 @@ START_TEST(packs_many_small_values) {
 }
 END_TEST
 
+START_TEST(passes_over_what_is_only_waited_for) {
+    Formula *f = &formula;
+    Output x = placeholder(SCALAR_SHAPE), other = placeholder(SCALAR_SHAPE);
+    Output unread = Exp(Sqrt(Neg(x))), y = Add(other, other);
+    GOOD(f->status);
+    GOOD(node_add_control(y.node, unread.node));
+    const Output feeds[] = {x, other};
+    ck_assert_int_eq(count_of(0, feeds, 2, &y, 1, "Exp"), 1);
+    ck_assert_int_eq(count_of(BIT(PASS_CONTROL), feeds, 2, &y, 1, "Exp"), 0);
+    ck_assert_int_eq(count_of(BIT(PASS_CONTROL), feeds, 2, &y, 1, "Neg"), 0);
+    const Output both[] = {y, unread};  // read after all
+    ck_assert_int_eq(count_of(BIT(PASS_CONTROL), feeds, 2, both, 2, "Exp"), 1);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("passes");
     TCase *tests = tcase_create("all");
@@ -171,6 +186,7 @@ int main(void) {
     tcase_add_test(tests, merges_equal_nodes);
     tcase_add_test(tests, removes_identities_but_not_fetched_ones);
     tcase_add_test(tests, fuses_chains_to_the_same_bits);
+    tcase_add_test(tests, passes_over_what_is_only_waited_for);
     tcase_add_test(tests, packs_memory_to_the_bound);
     tcase_add_test(tests, packs_many_small_values);
     suite_add_tcase(suite, tests);
