@@ -99,13 +99,35 @@ static Status *add_input(Outliner *o, int i, OpDef_ArgDef *arg) {
     return OK;
 }
 
+// What is known of an argument's shape goes with the function, as TensorFlow's attribute of the argument.
+static Status *add_arg_shape(Outliner *o, int i) {
+    Output edge = o->spec->inputs[i];
+    ArgAttrsEntry *entry = &o->def.arg_attr.p[i];
+    AttrValueEntry *attr = ARENA_NEW(&o->arena, AttrValueEntry);
+    entry->value = ARENA_NEW(&o->arena, FunctionDef_ArgAttrs);
+    NEED(entry->value && attr, RESOURCE_EXHAUSTED, "out of memory");
+    attr->value = ARENA_NEW(&o->arena, AttrValueProto);
+    NEED_MEMORY(attr->value);
+    AttrValue shapes = {.kind = ATTR_SHAPE, .is_list = true, .n = 1, .shapes = &edge.node->output_shapes[edge.index]};
+    entry->key = (uint32_t)i;
+    entry->value->attr.p = attr;
+    entry->value->attr.n = 1;
+    attr->key = STR("_output_shapes");
+    return attr_to_proto(&shapes, &o->arena, attr->value);
+}
+
 static Status *add_inputs(Outliner *o) {
     OpDef *signature = &o->signature;
     signature->input_arg.p = ARENA_ARRAY(&o->arena, OpDef_ArgDef, o->spec->n_inputs);
     NEED_MEMORY(signature->input_arg.p);
     signature->input_arg.n = (size_t)o->spec->n_inputs;
-    for (int i = 0; i < o->spec->n_inputs; i++)
+    o->def.arg_attr.p = ARENA_ARRAY(&o->arena, ArgAttrsEntry, o->spec->n_inputs);
+    NEED_MEMORY(o->def.arg_attr.p);
+    for (int i = 0; i < o->spec->n_inputs; i++) {
         TRY(add_input(o, i, &signature->input_arg.p[i]));
+        TRY(add_arg_shape(o, i));
+    }
+    o->def.arg_attr.n = (size_t)o->spec->n_inputs;
     return OK;
 }
 
@@ -229,16 +251,25 @@ static Status *output_name(Outliner *o, int i, Str *out) {
     return unique_name(o, *out, out);
 }
 
-static Status *add_outputs(Outliner *o) {
+// Results take their names first, arguments and nodes what is left, as in TensorFlow.
+static Status *name_outputs(Outliner *o) {
     size_t n = (size_t)o->spec->n_outputs;
     o->signature.output_arg.p = ARENA_ARRAY(&o->arena, OpDef_ArgDef, n);
+    NEED_MEMORY(o->signature.output_arg.p);
+    for (size_t i = 0; i < n; i++) {
+        TRY(check_edge(o, o->spec->outputs[i], "output"));
+        TRY(output_name(o, (int)i, &o->signature.output_arg.p[i].name));
+    }
+    return OK;
+}
+
+static Status *add_outputs(Outliner *o) {
+    size_t n = (size_t)o->spec->n_outputs;
     o->def.ret.p = ARENA_ARRAY(&o->arena, StringEntry, n);
-    NEED(o->signature.output_arg.p && o->def.ret.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(o->def.ret.p);
     for (size_t i = 0; i < n; i++) {
         Output edge = o->spec->outputs[i];
         OpDef_ArgDef *arg = &o->signature.output_arg.p[i];
-        TRY(check_edge(o, edge, "output"));
-        TRY(output_name(o, (int)i, &arg->name));
         DType type = edge.node->output_types[edge.index];
         NEED(!dtype_is_ref(type), INVALID_ARGUMENT, "TF_Output %.*s:%d has a reference type %s",
              STR_ARGS(edge.node->name), edge.index, dtype_name(type));
@@ -292,6 +323,7 @@ static Status *finish(Outliner *o, Function **out) {
 
 static Status *outline(Outliner *o, Function **out) {
     NEED(o->spec->name.n > 0, INVALID_ARGUMENT, "a function needs a name");
+    TRY(name_outputs(o));
     TRY(add_inputs(o));
     TRY(collect_body(o));
     TRY(add_outputs(o));
