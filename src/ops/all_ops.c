@@ -20,7 +20,7 @@
     X(TensorArrayScatterV3) X(TensorArrayConcatV3) X(TensorArraySplitV3) X(TensorArraySizeV3) X(TensorArrayCloseV3) \
     X(Assert) X(Abort) X(Print) X(PrintV2) X(Timestamp) X(GuaranteeConst)
 
-#define MATH X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
+#define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) X(Cumprod) \

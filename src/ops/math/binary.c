@@ -72,3 +72,16 @@ static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
     };
 LOGICAL(LogicalAnd, "Whether both elements are true.")
 LOGICAL(LogicalOr, "Whether either element is true.")
+
+static void Atan2_grad(Formula *f) {  // of y and x: dz x / (x^2 + y^2), -dz y / (x^2 + y^2)
+    Output y = f->x[0], x = f->x[1], over = Div(f->dy[0], Add(Square(x), Square(y)));
+    f->dx[0] = SumTo(Mul(x, over), y);
+    f->dx[1] = SumTo(Neg(Mul(y, over)), x);
+}
+
+static const ElementwiseRow Atan2_row = {ELEMENTWISE_Atan2, NULL};
+const Op op_Atan2 = {
+    .signature = "Atan2(y: T, x: T) -> z: T; T: {bfloat16, half, float, double}",
+    .doc = "Angle of the point (x, y) in its quadrant.", .shape = shape_broadcast_all, .grad = Atan2_grad,
+    ELEMENTWISE_FAMILY, .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &Atan2_row,
+};

@@ -35,3 +35,14 @@ const Op op_LogicalNot = {
     .signature = "LogicalNot(x: bool) -> y: bool", .doc = "Whether the element is false.", .shape = shape_unchanged,
     ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &LogicalNot_row,
 };
+
+static void Conj_grad(Formula *f) {
+    f->dx[0] = Conj(f->dy[0]);
+}
+
+static const ElementwiseRow Conj_row = {ELEMENTWISE_Conj, NULL};
+const Op op_Conj = {
+    .signature = "Conj(input: T) -> output: T; T: {complex64, complex128, variant} = complex64",
+    .doc = "Complex conjugate.", .shape = shape_unchanged, .grad = Conj_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0),
+    .flags = OP_ELEMENTWISE, .row = &Conj_row,
+};
