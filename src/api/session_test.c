@@ -379,6 +379,7 @@ START_TEST(while_loop) {
     TF_FinishWhile(&params, s, outputs);
     ok();
     ck_assert_str_eq(TF_OperationOpType(outputs[0].oper), "Exit");
+    ck_assert_ptr_null(TF_GraphOperationByName(graph, "loop/cond/cond_input0"));  // replaced by the variable
     TF_Tensor *in[] = {number(7), number(1)}, *out[2];
     TF_SessionRun(session, NULL, inputs, in, 2, outputs, out, 2, NULL, 0, NULL, s);
     ok();

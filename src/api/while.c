@@ -160,7 +160,8 @@ static Status *insert(Loop *l, TF_Graph *from, const char *name, const TF_Output
     for (int i = 0; i < n_results; i++)
         wanted[i] = (TensorName){api_node(results[i].oper)->name, results[i].index};
     ImportOptions options = {.input_map = map, .n_input_map = n, .controls = &before, .n_controls = 1,
-                             .return_outputs = wanted, .n_return_outputs = n_results, .uniquify_prefix = true};
+                             .return_outputs = wanted, .n_return_outputs = n_results, .uniquify_prefix = true,
+                             .skip_mapped = true};
     options.prefix = str_format(&l->arena, "%.*s/%s", (int)l->scope.n, l->scope.p, name);
     NEED_MEMORY(options.prefix.p);
     AUTO(text) Text bytes = {0};

@@ -28,6 +28,7 @@ typedef struct {
     bool validate_colocation;       // "_class" must name nodes that are there; without options it must
     const InputMapping *input_map;
     int32_t n_input_map;
+    bool skip_mapped;               // nodes that the input map names are not made at all
     Node *const *controls;          // every imported node that reads nothing imported runs after these
     int32_t n_controls;
     const TensorName *return_outputs;

@@ -187,7 +187,21 @@ static Status *find_type(const Importer *m, const NodeDef *def, const OpType **o
     return OK;
 }
 
+static Status *drop_mapped(Importer *m) {
+    AUTO(map) Map mapped = {0};
+    for (int i = 0; i < m->options->n_input_map; i++)
+        NEED_MEMORY(map_set(&mapped, m->options->input_map[i].from.name, m));
+    size_t kept = 0;
+    for (size_t i = 0; i < m->defs.n; i++)
+        if (!map_find(&mapped, m->defs.p[i]->name))
+            m->defs.p[kept++] = m->defs.p[i];
+    m->defs.n = kept;
+    return OK;
+}
+
 static Status *list_parts(Importer *m) {
+    if (m->options->skip_mapped)
+        TRY(drop_mapped(m));
     for (size_t i = 0; i < m->defs.n; i++) {
         NEED(!map_find(&m->names, m->defs.p[i]->name), INVALID_ARGUMENT, "Node '%.*s' is not unique",
              STR_ARGS(m->defs.p[i]->name));
