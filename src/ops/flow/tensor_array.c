@@ -399,9 +399,16 @@ static Status *split_run(Kernel *k) {
 
 // ---------------------------------------- gradients
 
+// All gradients of one call write into one array: its name is the scope without the part of this node, "/node_grad".
+static Str gradient_source(const Formula *f) {
+    size_t own = f->node->name.n + 6;
+    bool ends = f->scope.n > own && f->scope.p[f->scope.n - own] == '/';
+    return ends ? (Str){f->scope.p, f->scope.n - own} : f->scope;
+}
+
 // The gradient's array; output 1 is its flow.
 static Output gradient_of(Formula *f, Output handle, Output flow) {
-    Str source = f->scope.n ? f->scope : STR("gradients");
+    Str source = gradient_source(f);
     AttrValue text = {.kind = ATTR_STRING, .s = source};
     return formula_op(f, "TensorArrayGradV3", (Output[]){handle, flow}, 2, ATTRS({"source", text}));
 }
