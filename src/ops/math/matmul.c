@@ -1,9 +1,10 @@
 // MatMul, BatchMatMul — matrix products, alone or in batches that broadcast.
 //
 // What the loops don't take is prepared for them in scratch: 8- and 16-bit integers are widened to int32, complex
-// adjoints are conjugated. Integers wrap, so the low bits are right.
+// adjoints are conjugated. Integers wrap, so the low bits are right. Large float products go to oneDNN where it is.
 #include "loops/cast.h"
 #include "loops/gemm.h"
+#include "loops/onednn.h"
 #include "ops/op.h"
 
 // ---------------------------------------- shapes
@@ -65,6 +66,7 @@ typedef struct {
     size_t at_a, at_b, at_c;              // of prepared copies in scratch, where there are any
     CastLoop widening, narrowing;
     ElementwiseLoop conjugate;
+    OnednnOp *library;                    // NULL: the loops
 } Product;
 
 typedef struct {
@@ -141,6 +143,14 @@ static Status *small_run(Kernel *k) {
     return OK;
 }
 
+// The library's product; should it fail, the loops' beside it.
+static Status *library_run(Kernel *k) {
+    const Product *p = k->own;
+    if (onednn_run(p->library, k->in[0]->data, k->in[1]->data, NULL, k->out[0]->data, k->scratch))
+        return OK;
+    return product_run(k);
+}
+
 // ---------------------------------------- geometry
 
 // The batch dimensions: one plan for all products where each input steps evenly, else one call for each product.
@@ -183,6 +193,30 @@ static size_t reserve(Prepare *p, int64_t elements, int64_t size) {
     return at;
 }
 
+static void free_library(void *op) {
+    onednn_free(op);
+}
+
+// Below so many multiplications the loops are as fast as the library, or faster.
+enum { WORTH_THE_LIBRARY = 1 << 24 };
+
+static Status *choose_library(Prepare *p, const GemmShape *shape, int threads) {
+    Product *own = p->own;
+    const GemmPlan *plan = &own->plan;
+    bool even = plan->batch == 1 || (plan->step_a && plan->step_b);
+    double work = (double)plan->batch * (double)shape->m * (double)shape->n * (double)shape->k;
+    if (p->in[0]->dtype != DT_float || own->products != 1 || !even || work < WORTH_THE_LIBRARY)
+        return OK;
+    own->library = onednn_matmul(plan->batch, shape->m, shape->n, shape->k, shape->ta, shape->tb, false, false, false,
+                                 threads);
+    if (!own->library)
+        return OK;
+    size_t scratch = onednn_scratch(own->library);
+    p->scratch = scratch > p->scratch ? scratch : p->scratch;
+    p->run = library_run;
+    return prepare_cleanup(p, free_library, own->library);
+}
+
 static Status *product_prepare(Prepare *p) {
     const ProductRow *row = node_op(p->node)->row;
     Product *own = p->own;
@@ -218,7 +252,7 @@ static Status *product_prepare(Prepare *p) {
     own->cost = units > 0 ? p->cost / units + 1 : 1;
     if (own->products == 1 && !own->widen && !conjugates && (p->cost < 20000 || threads == 1))
         p->run = small_run;
-    return OK;
+    return choose_library(p, &shape, threads);
 }
 
 // ---------------------------------------- gradients
