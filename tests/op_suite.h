@@ -32,6 +32,7 @@ typedef struct {
     int threads;
     int runs;
     bool fake;                   // on the fake device
+    bool host_constant;          // what the op reads on the host is never fed
     int forced_attr;             // -1: none
     DType forced;
     DType rounded;               // inputs rounded to this type first; DT_INVALID: no

@@ -156,7 +156,8 @@ static void jitter(Trial *trial, uint64_t *seed) {
 }
 
 void check_gradient(const Line *line) {
-    Mode mode = {.what = "gradient", .inputs = INPUTS_KNOWN, .threads = 1, .runs = 1, .forced_attr = -1};
+    Mode mode = {.what = "gradient", .inputs = INPUTS_KNOWN, .threads = 1, .runs = 1, .forced_attr = -1,
+                 .host_constant = true};
     Trial trial = {0};
     Status *status = trial_build(&trial, line, &mode);
     int attr = status ? -2 : double_attr(&trial);

@@ -128,7 +128,7 @@ static Status *leaf(ExpressionBuild *build, int arg, Tensor *value, Output *out)
         TRY(round_to(value, mode->rounded));
     if (mode->resize != RESIZE_NOT && arg >= 0 && !is_host(trial->line->call, arg))
         TRY(resize(value, mode->resize));
-    if (mode->inputs == INPUTS_CONSTANT || arg < 0)
+    if (mode->inputs == INPUTS_CONSTANT || arg < 0 || (mode->host_constant && is_host(trial->line->call, arg)))
         return expression_constant(build, arg, value, out);
     TRY(placeholder(trial, value->dtype, mode->inputs == INPUTS_KNOWN ? value->shape : UNKNOWN_SHAPE, out));
     NEED_MEMORY(vec_push(&trial->feeds, *out) && vec_push(&trial->values, *value));
