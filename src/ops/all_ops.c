@@ -84,7 +84,7 @@
     X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
     X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
-    X(StatelessRandomGetAlg)
+    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomPoisson) X(RandomPoissonV2)
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
     X(AsString) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)

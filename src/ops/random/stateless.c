@@ -3,8 +3,7 @@
 
 enum { ALGORITHM_PHILOX = 1, ALGORITHM_AUTO = 3 };
 
-// The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
-static Philox scrambled(const Tensor *seed) {
+Philox stateless_philox(const Tensor *seed) {
     uint64_t first = (uint64_t)tensor_int(seed, 0), second = (uint64_t)tensor_int(seed, 1);
     Philox mixer = {.key = {0x3ec8f720, 0x02461e29},
                     .counter = {(uint32_t)first, (uint32_t)(first >> 32), (uint32_t)second, (uint32_t)(second >> 32)}};
@@ -45,11 +44,11 @@ static Status *prepare_bits(Prepare *p) {
 #define STATELESS .shape = random_shape, .host = BIT(0), .own_size = sizeof(Filling), .flags = OP_NO_GRADIENT
 
 static Status *seeded_run(Kernel *k) {
-    Philox philox = scrambled(k->in[1]);
+    Philox philox = stateless_philox(k->in[1]);
     return filling_run(k, &philox);
 }
 static Status *seeded_int_run(Kernel *k) {
-    Philox philox = scrambled(k->in[1]);
+    Philox philox = stateless_philox(k->in[1]);
     return filling_run_int(k, &philox, k->in[2], k->in[3]);
 }
 
@@ -108,7 +107,7 @@ static Status *key_shape(Shapes *s) {
 }
 
 static Status *key_run(Kernel *k) {
-    Philox philox = scrambled(k->in[0]);
+    Philox philox = stateless_philox(k->in[0]);
     uint64_t *counter = k->out[1]->data;
     *(uint64_t *)k->out[0]->data = (uint64_t)philox.key[1] << 32 | philox.key[0];
     counter[0] = (uint64_t)philox.counter[1] << 32 | philox.counter[0];

@@ -16,6 +16,9 @@ FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
 
 #define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream)
 
+// The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
+Philox stateless_philox(const Tensor *seed);
+
 // Output 0 has the shape that input 0 says; extents below zero are INVALID_ARGUMENT.
 Status *random_shape(Shapes *s);
 
