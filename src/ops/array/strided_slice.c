@@ -236,3 +236,45 @@ const Op op_StridedSliceGrad = {
     .grad = grad_grad, .prepare = grad_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(grad_run),
     .host = BIT(0) | BIT(1) | BIT(2) | BIT(3),
 };
+
+// ---------------------------------------- StridedSliceAssign, of a variable
+
+static Status *assign_shape(Shapes *s) {
+    if (s->n_out)
+        s->out[0] = s->in[0];
+    return OK;
+}
+
+static Status *assign_prepare(Prepare *p) {
+    Move *move = p->own;
+    const Shape *whole = &p->in[0]->shape, *value = &p->in[4]->shape;
+    Cut cut;
+    TRY(prepared_cut(p, whole, &cut));
+    NEED(dtype_is_plain(p->in[4]->dtype), UNIMPLEMENTED, "no kernel for type %s", dtype_name(p->in[4]->dtype));
+    NEED(shape_equal(&cut.out, value), INVALID_ARGUMENT, "shape of value was %s instead of %s", shape_text(value),
+         shape_text(&cut.out));
+    copy_into_slice(whole, cut.begin, cut.stride, &cut.cut, moved_size(p->in[4]->dtype), &move->copy);
+    move_ready(p, move, 4);
+    return OK;
+}
+
+static Status *assign_run(Kernel *k) {
+    move_parallel(k, k->own, k->in[4]->data, k->in[0]->data);
+    return OK;
+}
+
+#define ASSIGN_INPUTS "begin: Index, end: Index, strides: Index, value: T)"
+#define ASSIGN_FIELDS                                                                                              \
+    .doc = "Writes the part of a variable that ranges with strides choose.",                                       \
+    .needs = "vector(begin), vector(end), vector(strides)", .shape = assign_shape, .prepare = assign_prepare,       \
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(assign_run), .host = BIT(1) | BIT(2) | BIT(3), .update = BIT(0)
+const Op op_StridedSliceAssign = {
+    .signature = "StridedSliceAssign(ref: ref T, " ASSIGN_INPUTS " -> output_ref: ref T; T: type; Index: {int32, int64}; "
+                 MASKS,
+    ASSIGN_FIELDS, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT,
+};
+const Op op_ResourceStridedSliceAssign = {
+    .signature = "ResourceStridedSliceAssign(ref: resource, " ASSIGN_INPUTS "; T: type; Index: {int32, int64}; " MASKS
+                 "; stateful",
+    ASSIGN_FIELDS, .flags = OP_NO_GRADIENT,
+};
