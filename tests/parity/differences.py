@@ -9,7 +9,6 @@ BFLOAT16 = "TensorFlow adds bfloat16 in bfloat16; Millrace in float, rounded onc
 ROWS = [
     ("SoftmaxCrossEntropyWithLogits|BiasAddGrad|Cumsum", ".* bfloat16", "instead of", BFLOAT16),
     (".*CenteredRMSProp", ".* float16", "instead of", "TensorFlow squares half in half; Millrace in float, rounded once"),
-    ("Prod", "grad.*", "needs constant axes", "the gradient is a formula over known axes and rank"),
 ]
 
 

@@ -191,23 +191,37 @@ static Output others_product(Formula *f, Output x, Output axis, bool behind) {
     return OpWith("Cumprod", ATTRS(BOOL_ATTR("exclusive", true), BOOL_ATTR("reverse", behind)), x, axis);
 }
 
-// One axis after the other: dx = dy * (product of those before) * (product of those behind).
+// The product of all others along an axis: of those before and of those behind.
+static Output others(Formula *f, Output x, Output axis) {
+    return Conj(Mul(others_product(f, x, axis, false), others_product(f, x, axis, true)));
+}
+
+// Where axes or rank aren't known: the reduced dimensions are brought to the front and become one.
+static void prod_grad_unknown(Formula *f) {
+    Output x = f->x[0], rank = Rank(x), zero = Int(0);
+    Output reduced = Reshape(FloorMod(Add(Cast(f->x[1], DT_int32), rank), rank), Ints(-1));
+    Output kept = formula_2(f, "ListDiff", Range(zero, rank, Int(1)), reduced);
+    Output perm = Concat(((Output[]){reduced, kept}), 2, zero), shape = ShapeOf(x);
+    Output counts[] = {Prod(Gather(shape, reduced, zero), zero, false), Prod(Gather(shape, kept, zero), zero, false)};
+    Output turned = Transpose(x, perm);
+    Output product = Reshape(others(f, Reshape(turned, Pack(counts, 2, 0)), zero), ShapeOf(turned));
+    f->dx[0] = Mul(put_back(f, f->dy[0]), Transpose(product, InvertPermutation(perm)));
+}
+
+// One axis after the other: dx = dy * (product of the others).
 static void prod_grad(Formula *f) {
     int64_t axes[MAX_RANK];
-    Output x[MAX_RANK + 1] = {f->x[0]}, dx = put_back(f, f->dy[0]);
+    Output x[MAX_RANK + 1] = {f->x[0]};
     int n = known_axes(f, axes);
     if (n < 0) {
-        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__,
-                                   "the gradient of Prod needs constant axes and an input of known rank"));
+        prod_grad_unknown(f);
         return;
     }
+    Output dx = put_back(f, f->dy[0]);
     for (int i = 0; i < n; i++)
         x[i + 1] = Prod(x[i], Int(axes[i]), true);
-    for (int i = n - 1; i >= 0; i--) {
-        Output axis = Int(axes[i]);
-        Output others = Mul(others_product(f, x[i], axis, false), others_product(f, x[i], axis, true));
-        dx = Mul(dx, Conj(others));
-    }
+    for (int i = n - 1; i >= 0; i--)
+        dx = Mul(dx, others(f, x[i], Int(axes[i])));
     f->dx[0] = dx;
 }
 
