@@ -6,13 +6,15 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 
-// The widest panel is 2 vectors of 16 floats, the tallest 12 rows: see level/gemm_rows.h.
-static size_t pack_bytes(size_t element) {
-    return round_up((size_t)(GEMM_DEPTH * (GEMM_COLUMNS + 32) + GEMM_DEPTH * (GEMM_ROWS + 12)) * element, 64);
+// Packed blocks of both operands, in whole panels: the widest is 2 vectors of 16 floats, the tallest 12 rows.
+static size_t pack_bytes(int64_t m, int64_t n, int64_t k, size_t element) {
+    size_t depth = (size_t)min_i64(k, GEMM_DEPTH), columns = round_up((size_t)min_i64(n, GEMM_COLUMNS), 32);
+    size_t rows = (size_t)min_i64(m, GEMM_ROWS) + 12;
+    return round_up(depth * (columns + (m * k > GEMM_IN_PLACE ? rows : 0)) * element, 64);
 }
 
 size_t gemm_float_scratch(void) {
-    return pack_bytes(4);
+    return pack_bytes(GEMM_ROWS, GEMM_COLUMNS, GEMM_DEPTH, 4);
 }
 
 void gemm_float(const GemmShape *shape, const float *a, const float *b, float *c, void *scratch) {
@@ -63,7 +65,7 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
     if (p.cuts_n > 1)
         p.cuts_n = div_up(shape->n, part_columns(&p));
     p.units = batch * p.cuts_m * p.cuts_n;
-    p.scratch = pack_bytes(type == TYPE_F64 ? 8 : 4);
+    p.scratch = pack_bytes(shape->m, shape->n, shape->k, type == TYPE_F64 ? 8 : 4);
     if (is_sixteen(dtype)) {
         size_t m = (size_t)part_rows(&p), n = (size_t)min_i64(shape->n, part_columns(&p)), k = (size_t)shape->k;
         p.scratch += round_up((m * k + k * n + m * n + n) * 4 + 256, 64);
@@ -83,8 +85,9 @@ static void run_sixteen(const GemmPlan *plan, GemmShape g, const char *a, const 
     bool half = plan->dtype == DT_half;
     ConvertFn load = half ? sixteen->half_to_float : sixteen->bfloat16_to_float;
     ConvertFn store = half ? sixteen->float_to_half : sixteen->float_to_bfloat16;
-    float *wide_a = (float *)(scratch + pack_bytes(4)), *wide_b = wide_a + g.m * g.k, *wide_c = wide_b + g.k * g.n;
-    float *bias = wide_c + g.m * g.n;
+    GemmShape whole = plan->shape;
+    float *wide_a = (float *)(scratch + pack_bytes(whole.m, whole.n, whole.k, 4)), *wide_b = wide_a + g.m * g.k;
+    float *wide_c = wide_b + g.k * g.n, *bias = wide_c + g.m * g.n;
     widen(load, a, g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k, wide_a);
     widen(load, b, g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n, wide_b);
     int64_t ldc = g.ldc;

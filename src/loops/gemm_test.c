@@ -43,7 +43,7 @@ static void check_gemm(DType dtype, GemmShape g, int64_t batch, int threads) {
     GemmShape typed = g;
     typed.bias = g.bias ? rbias : NULL;
     ck_assert(gemm_prepare(dtype, &typed, batch, na, nb, nc, threads, &plan));
-    void *scratch = aligned_alloc(64, plan.scratch + 64);
+    void *scratch = aligned_alloc(64, plan.scratch ? plan.scratch : 64);
     for (int64_t unit = plan.units - 1; unit >= 0; unit--)
         gemm_run(&plan, ra, rb, rc, scratch, unit, unit + 1);
     double *got = malloc((size_t)(n * nc + 1) * 8);

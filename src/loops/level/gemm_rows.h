@@ -218,9 +218,10 @@ static void FN(gemm)(const GemmShape *g, const void *a_, const void *b_, void *c
         FN(dots)(g, a, a_row, b, b_column, c);
         return;
     }
-    bool pack_a = g->m * g->k > 8192, pack_b = b_column != 1 || g->k * g->n > 32768;
+    bool pack_a = g->m * g->k > GEMM_IN_PLACE, pack_b = b_column != 1 || g->k * g->n > 32768;
     int64_t depth = g->k == 0 ? 1 : GEMM_DEPTH;
-    T *packed_b = scratch, *packed_a = packed_b + GEMM_DEPTH * (GEMM_COLUMNS + PANEL);
+    int64_t widest = g->n < GEMM_COLUMNS ? g->n : GEMM_COLUMNS;  // see gemm_scratch
+    T *packed_b = scratch, *packed_a = packed_b + (g->k < depth ? g->k : depth) * ((widest + PANEL - 1) / PANEL * PANEL);
     for (int64_t jc = 0; jc < g->n; jc += GEMM_COLUMNS)
         for (int64_t pc = 0; pc < g->k || pc == 0; pc += depth) {
             int64_t n = g->n - jc < GEMM_COLUMNS ? g->n - jc : GEMM_COLUMNS;

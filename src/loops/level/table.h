@@ -33,7 +33,8 @@ typedef struct {
 typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
 
 // Blocks of a large product: of k, of columns and of rows (a multiple of 12, 6 and 4).
-enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96 };
+// A left operand of no more than GEMM_IN_PLACE elements is read where it lies.
+enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96, GEMM_IN_PLACE = 8192 };
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
 typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
 
