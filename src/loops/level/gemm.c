@@ -12,6 +12,8 @@ enum { MOST_ROWS = 6 };
 enum { MOST_ROWS = 4 };
 #endif
 
+extern const TransposeFn LEVEL(loop_transposes)[6];
+
 #define T float
 #define NAME f32
 #include "loops/level/gemm_rows.h"

@@ -130,9 +130,10 @@ static void FN(pack_b)(const T *b, int64_t row, int64_t column, int64_t k, int64
                 for (int l = 0; l < PANEL; l++)
                     out[p * PANEL + l] = l < width ? b[p * row + j + l] : 0;
         } else {
-            for (int l = 0; l < PANEL; l++)
-                for (int64_t p = 0; p < k; p++)
-                    out[p * PANEL + l] = l < width ? b[p * row + (j + l) * column] : 0;
+            if (width < PANEL)
+                memset(out, 0, (size_t)(k * PANEL) * sizeof(T));
+            // row is 1 here: b lies transposed
+            LEVEL(loop_transposes)[sizeof(T) == 4 ? 2 : 3](b + j * column, out, width, k, column, PANEL);
         }
         out += k * PANEL;
     }
