@@ -135,6 +135,10 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
         seen[i] = *in[i];
         if (!(binding->in_flags[i] & EDGE_HOST))
             seen[i].data = NULL;
+        // No prepare has to ask whether the numbers that it reads are there: until they are, the node is late.
+        else
+            NEED(seen[i].data || (seen[i].dtype != DT_int32 && seen[i].dtype != DT_int64), FAILED_PRECONDITION,
+                 "the value of input %d is not known yet", i);
     }
     for (int i = 0; i < binding->n_out; i++)
         seen[binding->n_in + i] =

@@ -2,7 +2,11 @@
 #include "ops/op.h"
 
 static Status *const_shape(Shapes *s) {
-    s->out[0] = node_attr_find(s->node, "value")->tensor->shape;
+    const Tensor *value = node_attr_find(s->node, "value")->tensor;
+    DType dtype = node_type(s->node, "dtype");
+    NEED(value->dtype == dtype, INVALID_ARGUMENT, "dtype is %s, but the value is of type %s", dtype_name(dtype),
+         dtype_name(value->dtype));
+    s->out[0] = value->shape;
     return OK;
 }
 
