@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "formula/ops.h"
 #include "ops/all_ops.h"
@@ -274,6 +276,49 @@ START_TEST(closing_frees_waiters) {
 }
 END_TEST
 
+// ---------------------------------------- forks
+
+static bool all_are(Output fetch, int64_t n, float number, float wanted) {
+    Tensor in = vector(n, number), out = {0};
+    const Tensor *feeds[] = {&in};
+    StepSignature signature = {.feeds = &x, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1};
+    Status *status = session_run(session, &signature, &run_settings_default, feeds, &out);
+    bool good = !status && tensor_count(&out) == n;
+    for (int64_t i = 0; good && i < n; i++)
+        good = ((float *)out.data)[i] == wanted;
+    tensor_clear(&in);
+    tensor_clear(&out);
+    status_free(status);
+    return good;
+}
+
+// What the parent has used works in the child: old plans and new ones, large enough for threads, loops, variables.
+static bool works_here(int64_t n) {
+    Formula *f = &formula;
+    Output fresh = Mul(x, Scalar(3, x));
+    return !f->status && all_are(polynomial, n, 2, 5) && all_are(fresh, n, 2, 6) && all_are(counted, 3, 4, 4) &&
+           all_are(updated, 5, 7, 7) && all_are(polynomial, 1 << 18, 3, 10);
+}
+
+START_TEST(a_session_survives_a_fork) {
+    setenv("MILLRACE_STRESS", stresses[_i], 1);
+    open_session(2);
+    build();
+    ck_assert(works_here(1 << 18));
+    for (int i = 0; i < 3; i++) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (!child)
+            _exit(works_here(9 + i) ? 0 : 1);
+        int how;
+        ck_assert_int_eq(waitpid(child, &how, 0), child);
+        ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) == 0, "the child ended with %x", (unsigned)how);
+        ck_assert(works_here(20 + i));
+    }
+    close_session();
+}
+END_TEST
+
 int main(void) {
     enum { STRESSES = sizeof stresses / sizeof *stresses };
     Suite *suite = suite_create("session threads");
@@ -282,6 +327,7 @@ int main(void) {
     tcase_add_loop_test(tests, many_callers, 0, STRESSES);
     tcase_add_loop_test(tests, queues_pass_on_everything, 0, STRESSES);
     tcase_add_loop_test(tests, closing_frees_waiters, 0, STRESSES);
+    tcase_add_loop_test(tests, a_session_survives_a_fork, 0, STRESSES);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
