@@ -284,7 +284,7 @@ SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.",
         REFERENCE,                                                                                                   \
     };                                                                                                               \
     const Op op_ResourceScatterNd##Word = {                                                                          \
-        .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: " types            \
+        .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: type"                  \
                      "; Tindices: {int32, int64}; use_locking: bool = true; bad_indices_policy: string = \"\"; "      \
                      "stateful",                                                                                     \
         .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \
