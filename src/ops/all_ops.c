@@ -49,7 +49,8 @@
     X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2) \
     X(MaxPoolWithArgmax) X(MaxPoolGradWithArgmax) X(MaxPoolGradGrad) X(MaxPoolGradGradV2) \
     X(MaxPoolGradGradWithArgmax) X(LRN) X(LRNGrad) X(FusedBatchNorm) X(FusedBatchNormV2) X(FusedBatchNormV3) \
-    X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3)
+    X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3) X(Conv3D) X(Conv3DBackpropInput) \
+    X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(StridedSliceAssign) X(ResourceStridedSliceAssign) X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \

@@ -155,6 +155,8 @@ Status *conv_shape(const Sliding *s, const Shape *x, const Shape *filter, bool d
         int64_t window = filter->rank == 4 ? filter->dims[i] : UNKNOWN_DIM;
         TRY(sliding_extent(s, i, in, window, &result.dims[s->axis[i]], &before));
     }
+    if (shape_is_known(&result))
+        TRY(shape_check(&result));
     *out = result;
     return OK;
 }
