@@ -43,22 +43,30 @@ bool write_npy(const char *path, const TF_Tensor *tensor);
 TF_Tensor *slice_tensor(TF_Tensor *tensor, int64_t first, int64_t last);
 
 // ---- models (model.c)
+enum { MOST_EDGES = 64 };
+// What a SavedModel's signature calls one of its inputs or outputs.
+typedef struct {
+    char name[256], edge[512];
+    bool is_output;
+} ModelEnd;
 // A GraphDef from a file, or a SavedModel from a folder. NULL after a message.
 typedef struct {
     TF_Graph *graph;
     TF_Session *session;
+    ModelEnd ends[MOST_EDGES];   // of a SavedModel: "serving_default", or the first signature
+    int n_ends;
 } Model;
 bool model_open(const char *path, Model *out);
 void model_close(Model *model);
-// "name:1" or "name"; false after a message.
+void signature_read(Model *model, const void *meta_graph_def, size_t size);  // fills the ends (signature.c)
+// "name:1" or "name" of a node, or what the signature calls an end; false after a message.
 bool model_edge(const Model *model, const char *name, TF_Output *out);
-// What a model gives when nothing is asked for: outputs that nobody reads. Gives their number.
+// What a model gives when nothing is asked for: the signature's outputs, else those that nobody reads. Gives their number.
 int model_ends(const Model *model, TF_Output *out, int most);
 const char *edge_name(TF_Output edge);   // "name" or "name:1"; valid until the eighth next call
 const char *edge_shape(const Model *model, TF_Output edge);  // "[? 28 28]"; valid until the eighth next call
 
 // ---- feeds and fetches of a command line (feeds.c)
-enum { MOST_EDGES = 64 };
 typedef struct {
     TF_Output edges[MOST_EDGES];
     TF_Tensor *values[MOST_EDGES];

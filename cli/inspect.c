@@ -78,6 +78,23 @@ static void print_inputs(const Model *model, bool json) {
     printf(json ? "]" : "");
 }
 
+static void print_signature(const Model *model, bool json) {
+    printf(json ? ", \"signature\": {" : model->n_ends ? "  signature\n" : "");
+    for (int i = 0; i < model->n_ends; i++) {
+        const ModelEnd *end = &model->ends[i];
+        if (!json) {
+            printf("    %-24s %s %s\n", end->name, end->is_output ? "given by" : "taken by", end->edge);
+            continue;
+        }
+        printf("%s", i ? ", " : "");
+        print_json_text(end->name);
+        printf(": {\"output\": %s, \"edge\": ", end->is_output ? "true" : "false");
+        print_json_text(end->edge);
+        putchar('}');
+    }
+    printf(json ? "}" : "");
+}
+
 static void print_outputs(const Model *model, bool json) {
     TF_Output ends[MOST_EDGES];
     int n = model_ends(model, ends, MOST_EDGES);
@@ -151,6 +168,7 @@ static int inspect(const char *path, bool nodes, bool json) {
         printf("%s: %d nodes, %s of constants\n", path, census.nodes, human_bytes(census.constant_bytes));
     }
     print_inputs(&model, json);
+    print_signature(&model, json);
     print_outputs(&model, json);
     print_ops(&census, json);
     if (nodes)

@@ -6,7 +6,11 @@
 static void open_folder(const char *path, Model *model, TF_Status *status) {
     TF_SessionOptions *options = TF_NewSessionOptions();
     const char *tags[] = {"serve"};
-    model->session = TF_LoadSessionFromSavedModel(options, NULL, path, tags, 1, model->graph, NULL, status);
+    TF_Buffer *meta = TF_NewBuffer();
+    model->session = TF_LoadSessionFromSavedModel(options, NULL, path, tags, 1, model->graph, meta, status);
+    if (model->session && meta->data)
+        signature_read(model, meta->data, meta->length);
+    TF_DeleteBuffer(meta);
     TF_DeleteSessionOptions(options);
 }
 
@@ -54,16 +58,23 @@ void model_close(Model *model) {
     *model = (Model){0};
 }
 
+// "name:1" in parts; the node, or NULL.
+static TF_Operation *find_node(const Model *model, const char *name, char *plain, size_t room, int *index) {
+    snprintf(plain, room, "%s", name);
+    char *colon = strrchr(plain, ':');
+    *index = colon ? atoi(colon + 1) : 0;
+    if (colon)
+        *colon = 0;
+    return TF_GraphOperationByName(model->graph, plain);
+}
+
 bool model_edge(const Model *model, const char *name, TF_Output *out) {
     char plain[4096];
-    int index = 0;
-    snprintf(plain, sizeof plain, "%s", name);
-    char *colon = strrchr(plain, ':');
-    if (colon) {
-        index = atoi(colon + 1);
-        *colon = 0;
-    }
-    TF_Operation *node = TF_GraphOperationByName(model->graph, plain);
+    int index;
+    TF_Operation *node = find_node(model, name, plain, sizeof plain, &index);
+    for (int i = 0; i < model->n_ends && !node; i++)
+        if (strcmp(model->ends[i].name, name) == 0)
+            node = find_node(model, model->ends[i].edge, plain, sizeof plain, &index);
     if (!node) {
         fail("the model has no node '%s'", plain);
         return false;
@@ -79,6 +90,11 @@ bool model_edge(const Model *model, const char *name, TF_Output *out) {
 int model_ends(const Model *model, TF_Output *out, int most) {
     int n = 0;
     size_t at = 0;
+    for (int i = 0; i < model->n_ends && n < most; i++)
+        if (model->ends[i].is_output && !model_edge(model, model->ends[i].edge, &out[n++]))
+            n--;
+    if (n)
+        return n;
     for (TF_Operation *node; (node = TF_GraphNextOperation(model->graph, &at));) {
         bool read = false;
         for (int i = 0; i < TF_OperationNumOutputs(node); i++)

@@ -167,6 +167,31 @@ def test_run_errors(model, tmp_path):
     assert "npy" in millrace("run", model, "--input", "images=@%s" % (tmp_path / "bad.npy"), code=1)
 
 
+def field(number, value):
+    """A field of a message: bytes, or a number."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def test_saved_model(model, tmp_path):
+    """A folder that holds the graph with a signature: its inputs and outputs go by the signature's names too."""
+    def ends(number, name, edge):
+        return field(number, field(1, name) + field(2, field(1, edge)))
+    signature = ends(1, b"pictures", b"images:0") + ends(2, b"what", b"label:0")
+    meta = field(1, field(4, b"serve")) + field(2, model.read_bytes()) + \
+        field(5, field(1, b"serving_default") + field(2, signature))
+    (tmp_path / "saved_model.pb").write_bytes(field(1, 1) + field(2, meta))
+    about = json.loads(millrace("inspect", "--json", tmp_path))
+    assert about["signature"] == {"pictures": {"output": False, "edge": "images:0"},
+                                  "what": {"output": True, "edge": "label:0"}}
+    out = json.loads(millrace("run", tmp_path, "--input", "pictures=uint8 zeros[2 12 12]", "--json"))
+    assert list(out) == ["label"] and len(out["label"]["value"]) == 2
+    assert "nothing" in millrace("run", tmp_path, "--output", "nothing", code=1)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "bool", "complex64"])
 def test_npy_round_trip(dtype, tmp_path, model):
     """Through a feed of bytes: whatever .npy holds is read and converted."""
