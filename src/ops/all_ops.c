@@ -20,10 +20,13 @@
     X(TensorArrayScatterV3) X(TensorArrayConcatV3) X(TensorArraySplitV3) X(TensorArraySizeV3) X(TensorArrayCloseV3) \
     X(Assert) X(Abort) X(Print) X(PrintV2) X(Timestamp) X(GuaranteeConst)
 
-#define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) X(EuclideanNorm) X(All) \
-    X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) X(SelectV2) \
+#define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) \
+    X(EuclideanNorm) X(All) \
+    X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) \
+    X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
-    X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) X(Cumprod) \
+    X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) \
+    X(Cumprod) \
     X(CumulativeLogsumexp) X(Complex) X(Real) X(Imag) X(ComplexAbs) X(Angle) X(LeakyRelu) X(LeakyReluGrad) \
     X(ApproximateEqual) X(ClipByValue) X(TopK) X(TopKV2) X(NthElement) X(CheckNumerics) X(CheckNumericsV2) X(Cross) \
     X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
@@ -33,13 +36,17 @@
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
     X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
-    X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) X(SplitV) \
-    X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) X(MirrorPadGrad) \
+    X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) \
+    X(SplitV) \
+    X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) \
+    X(MirrorPadGrad) \
     X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
     X(TensorScatterMin) X(TensorScatterMax) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
-    X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) X(DynamicPartition) \
+    X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) \
+    X(DynamicPartition) \
     X(Bitcast) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) X(SpaceToBatchND) X(BatchToSpaceND) \
-    X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) X(MatrixDiagPartV2) \
+    X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) \
+    X(MatrixDiagPartV2) \
     X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
@@ -53,8 +60,10 @@
     X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
-    X(StridedSliceAssign) X(ResourceStridedSliceAssign) X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
-    X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
+    X(StridedSliceAssign) X(ResourceStridedSliceAssign) X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) \
+    X(AssignSubVariableOp) X(VarIsInitializedOp) \
+    X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) \
+    X(CountUpTo) \
     X(ResourceCountUpTo) X(TemporaryVariable) X(DestroyTemporaryVariable) \
     X(ScatterUpdate) X(ScatterAdd) X(ScatterSub) X(ScatterMul) X(ScatterDiv) X(ScatterMin) X(ScatterMax) \
     X(ResourceScatterUpdate) X(ResourceScatterAdd) X(ResourceScatterSub) X(ResourceScatterMul) X(ResourceScatterDiv) \
@@ -89,7 +98,8 @@
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
     X(AsString) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
-#define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) X(WriteFile) \
+#define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
+    X(WriteFile) \
     X(MatchingFiles)
 
 #define X(Name) extern const Op op_##Name;
