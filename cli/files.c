@@ -174,7 +174,8 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
         fail("%s: out of memory", path);
         return false;
     }
-    memcpy(file, "\x93NUMPY\x01\x00", 8);
+    static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    memcpy(file, magic, sizeof magic);
     file[8] = (char)(padded & 0xff);
     file[9] = (char)(padded >> 8);
     memset(file + 10, ' ', (size_t)padded);

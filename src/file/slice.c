@@ -163,7 +163,7 @@ static void add_signed(Text *out, int64_t value) {
     int bits = size ? 64 - __builtin_clzll(size) : 0, bytes = bits / 7 + 1;
     unsigned char buffer[10];
     for (int i = 0; i < 10; i++)
-        buffer[9 - i] = i < 8 ? (unsigned char)((uint64_t)value >> (8 * i)) : value < 0 ? 0xff : 0;
+        buffer[9 - i] = (unsigned char)(i < 8 ? (uint64_t)value >> (8 * i) : value < 0 ? 0xff : 0);
     unsigned char *begin = buffer + 10 - bytes;
     unsigned header = 0xffffu << (16 - bytes);  // `bytes` ones, from the top of two bytes
     begin[0] ^= (unsigned char)(header >> 8);
