@@ -278,6 +278,28 @@ START_TEST(deep_loops) {
 }
 END_TEST
 
+// Each function calls the next one twice: 2^30 nodes, if they were written out.
+START_TEST(functions_that_double) {
+    AUTO(text) Text text = {0};
+    text_format(&text, "library { ");
+    for (int i = 0; i < 30; i++)
+        text_format(&text, "function { signature { name: 'f%d' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' "
+                    "type: DT_FLOAT } } node_def { name: 'a' op: 'f%d' input: 'x' } node_def { name: 'b' op: 'f%d' "
+                    "input: 'a:y:0' } ret { key: 'y' value: 'b:y:0' } } ", i, i + 1, i + 1);
+    text_format(&text, "function { signature { name: 'f30' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' "
+                "type: DT_FLOAT } } node_def { name: 'a' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } } "
+                "ret { key: 'y' value: 'a:y:0' } } } " CONST("c") CALL("a", "f0", "c"));
+    AUTO(status) Status *imported = import(text.p);
+    ck_assert_msg(!imported, "%s", status_message(imported));
+    int64_t start = clock_now();
+    AUTO(tensor) Tensor out = {0};
+    AUTO(status) Status *status = run(STR("a"), 2000, &out);
+    printf("functions that double: %.2f s, %s\n", seconds_since(start), code_name(status_code(status)));
+    ck_assert_int_eq(status_code(status), RESOURCE_EXHAUSTED);
+    ck_assert(seconds_since(start) < 60);
+}
+END_TEST
+
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
 int main(void) {
@@ -293,6 +315,7 @@ int main(void) {
     tcase_add_test(tests, many_values_of_their_own);
     tcase_add_test(tests, many_switches);
     tcase_add_test(tests, deep_loops);
+    tcase_add_test(tests, functions_that_double);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -10,7 +10,7 @@
 #include "graph/function.h"
 #include "plan/pass.h"
 
-enum { MAX_NODES = 4 << 20, MAX_NESTING = 256 };
+enum { MAX_ADDED = 1 << 20, MAX_NESTING = 256 };
 
 // ---- which functions reach themselves
 
@@ -158,9 +158,11 @@ static Status *expand_node(Expansion *e, Node *node) {
 
 static Status *expand_all(Expansion *e) {
     Graph *graph = e->draft->graph;
+    size_t before = graph->nodes.n;
     // Nodes that an expansion adds come behind, so one walk over the growing list sees them too.
     for (size_t i = 0; i < graph->nodes.n; i++) {
-        NEED(graph->nodes.n <= MAX_NODES, RESOURCE_EXHAUSTED, "the functions expand to more than %d nodes", MAX_NODES);
+        NEED(graph->nodes.n - before <= MAX_ADDED, RESOURCE_EXHAUSTED, "the functions expand to more than %d nodes",
+             MAX_ADDED);
         if (graph->nodes.p[i])
             TRY(expand_node(e, graph->nodes.p[i]));
     }
