@@ -28,11 +28,16 @@ typedef struct {
     bool constant_filter;
 } Conv;
 
-// The state of a convolution's node: its filter as the library wants it, kept while filter and object stay the same.
+// The state of a convolution's node: its filter as the library wants it, kept while the filter stays the same. Each
+// object, that is each shape of the images, may want another layout: the last few are kept.
+enum { KEPT_FILTERS = 4 };
 typedef struct {
     Mutex lock;
-    Buffer *packed;       // guarded by lock, as are its keys
-    uint64_t id, stamp;
+    struct {
+        Buffer *packed;
+        uint64_t id, stamp;
+    } kept[KEPT_FILTERS];  // guarded by lock
+    int next;              // guarded by lock: which goes when none is free
 } ConvState;
 
 Status *conv_output_shape(Shapes *s);

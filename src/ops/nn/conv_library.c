@@ -14,7 +14,8 @@ Status *conv_open(Opening *o) {
 
 void conv_close(void *state) {
     ConvState *conv = state;
-    buffer_release(conv->packed);
+    for (int i = 0; i < KEPT_FILTERS; i++)
+        buffer_release(conv->kept[i].packed);
     mutex_clear(&conv->lock);
 }
 
@@ -27,6 +28,37 @@ static int filter_input(const Conv *conv) {
     return conv->pass == CONV_FORWARD ? conv->in_b : conv->pass == CONV_INPUT ? conv->in_a : -1;
 }
 
+// The place of an object's filter, or -1. The lock is held.
+static int place_of(const ConvState *state, uint64_t id) {
+    for (int i = 0; i < KEPT_FILTERS; i++)
+        if (state->kept[i].packed && state->kept[i].id == id)
+            return i;
+    return -1;
+}
+
+static Buffer *find_kept(ConvState *state, uint64_t id, uint64_t stamp) {
+    mutex_lock(&state->lock);
+    int at = place_of(state, id);
+    Buffer *packed = at >= 0 && state->kept[at].stamp == stamp ? buffer_retain(state->kept[at].packed) : NULL;
+    mutex_unlock(&state->lock);
+    return packed;
+}
+
+static void keep(ConvState *state, uint64_t id, uint64_t stamp, Buffer *packed) {
+    mutex_lock(&state->lock);
+    int at = place_of(state, id);
+    if (at < 0) {
+        at = state->next;
+        state->next = (at + 1) % KEPT_FILTERS;
+    }
+    Buffer *before = state->kept[at].packed;
+    state->kept[at].packed = buffer_retain(packed);
+    state->kept[at].id = id;
+    state->kept[at].stamp = stamp;
+    mutex_unlock(&state->lock);
+    buffer_release(before);
+}
+
 // The filter, packed and kept if that is possible, as a buffer of our own; NULL: to be packed into the scratch.
 static Status *kept_filter(Kernel *k, const Conv *conv, const void *plain, Buffer **out) {
     ConvState *state = k->state;
@@ -35,23 +67,14 @@ static Status *kept_filter(Kernel *k, const Conv *conv, const void *plain, Buffe
     *out = NULL;
     if (!state || !stamp)
         return OK;
-    mutex_lock(&state->lock);
-    bool same = state->packed && state->id == conv->id && state->stamp == stamp;
-    Buffer *packed = same ? buffer_retain(state->packed) : NULL;
-    mutex_unlock(&state->lock);
+    Buffer *packed = find_kept(state, conv->id, stamp);
     if (!packed) {
         TRY(buffer_new(&host_allocator, DT_uint8, conv->packed_bytes, &packed));
         if (!onednn_pack(conv->library, plain, packed->data)) {
             buffer_release(packed);
             FAIL(INTERNAL, "oneDNN could not lay out a filter");
         }
-        mutex_lock(&state->lock);
-        Buffer *before = state->packed;
-        state->packed = buffer_retain(packed);
-        state->id = conv->id;
-        state->stamp = stamp;
-        mutex_unlock(&state->lock);
-        buffer_release(before);
+        keep(state, conv->id, stamp, packed);
     }
     *out = packed;
     return OK;
