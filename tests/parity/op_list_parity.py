@@ -1,6 +1,6 @@
 """op_list — every op of TensorFlow against ours, field by field.
 
-    python tests/parity/op_list.py [LIBRARY | FILE]
+    python tests/parity/op_list_parity.py [LIBRARY | FILE]
 
 Run it with the python of an environment that has TensorFlow. LIBRARY is our libtensorflow, by default the one in the
 folder that MILLRACE_BUILD names (build/); FILE is a serialized OpList. Compared are names, arguments, attributes,
