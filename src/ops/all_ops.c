@@ -57,7 +57,8 @@
     X(MaxPoolWithArgmax) X(MaxPoolGradWithArgmax) X(MaxPoolGradGrad) X(MaxPoolGradGradV2) \
     X(MaxPoolGradGradWithArgmax) X(LRN) X(LRNGrad) X(FusedBatchNorm) X(FusedBatchNormV2) X(FusedBatchNormV3) \
     X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3) X(Conv3D) X(Conv3DBackpropInput) \
-    X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2)
+    X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2) X(MaxPool3D) X(MaxPool3DGrad) \
+    X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(StridedSliceAssign) X(ResourceStridedSliceAssign) X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) \
