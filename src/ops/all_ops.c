@@ -61,10 +61,9 @@
     X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
-    X(StridedSliceAssign) X(ResourceStridedSliceAssign) X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) \
-    X(AssignSubVariableOp) X(VarIsInitializedOp) \
-    X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) \
-    X(CountUpTo) \
+    X(StridedSliceAssign) X(ResourceStridedSliceAssign) \
+    X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
+    X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
     X(ResourceCountUpTo) X(TemporaryVariable) X(DestroyTemporaryVariable) \
     X(ScatterUpdate) X(ScatterAdd) X(ScatterSub) X(ScatterMul) X(ScatterDiv) X(ScatterMin) X(ScatterMax) \
     X(ResourceScatterUpdate) X(ResourceScatterAdd) X(ResourceScatterSub) X(ResourceScatterMul) X(ResourceScatterDiv) \
@@ -74,7 +73,12 @@
     X(FIFOQueue) X(FIFOQueueV2) X(QueueEnqueue) X(QueueEnqueueV2) X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
-    X(QueueIsClosedV2)
+    X(QueueIsClosedV2) \
+    X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableHashTableOfTensorsV2) \
+    X(InitializeTable) X(InitializeTableV2) X(InitializeTableFromTextFile) X(InitializeTableFromTextFileV2) \
+    X(LookupTableFind) X(LookupTableFindV2) X(LookupTableInsert) X(LookupTableInsertV2) X(LookupTableRemoveV2) \
+    X(LookupTableSize) X(LookupTableSizeV2) X(LookupTableExport) X(LookupTableExportV2) X(LookupTableImport) \
+    X(LookupTableImportV2)
 
 #define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
     X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
@@ -98,6 +102,7 @@
     X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomPoisson) X(RandomPoissonV2)
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
+    X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) \
     X(AsString) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
 #define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \

@@ -1,0 +1,293 @@
+// Lookup — see lookup.h. A row is one allocation of its own; the map views the key in it.
+#include "resource/lookup.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "thread/mutex.h"
+
+typedef struct {
+    size_t key_bytes;
+    Tensor value;      // with a buffer of its own
+    char key[];
+} Row;
+
+struct Lookup {
+    Resource resource;
+    LookupSpec spec;
+    int64_t width;     // elements of a value
+    Mutex lock;
+    Map rows;          // key -> Row *; this and the next: guarded by lock
+    bool filled;
+};
+
+static void row_free(Row *row) {
+    tensor_clear(&row->value);
+    free(row);
+}
+
+static void rows_clear(Map *rows) {
+    size_t at = 0;
+    Str key;
+    void *row;
+    while (map_next(rows, &at, &key, &row))
+        row_free(row);
+    map_clear(rows);
+}
+
+static void lookup_clear(Resource *resource) {
+    Lookup *lookup = (Lookup *)resource;
+    rows_clear(&lookup->rows);
+    mutex_clear(&lookup->lock);
+}
+
+static void lookup_drop(Resource *resource) {
+    Lookup *lookup = (Lookup *)resource;
+    mutex_lock(&lookup->lock);
+    rows_clear(&lookup->rows);
+    lookup->filled = false;
+    mutex_unlock(&lookup->lock);
+}
+
+const ResourceType lookup_type = {"LookupTable", sizeof(Lookup), lookup_clear, lookup_drop};
+
+Status *lookup_new(const LookupSpec *spec, Lookup **out) {
+    NEED(dtype_is_integer(spec->key) || spec->key == DT_string, INVALID_ARGUMENT, "keys of a table can't be of type %s",
+         dtype_name(spec->key));
+    NEED(dtype_is_plain(spec->value) || spec->value == DT_string, INVALID_ARGUMENT,
+         "values of a table can't be of type %s", dtype_name(spec->value));
+    NEED(shape_is_known(&spec->value_shape), INVALID_ARGUMENT, "the shape of a table's values is not known: %s",
+         shape_text(&spec->value_shape));
+    Resource *resource;
+    TRY(resource_new(&lookup_type, &resource));
+    Lookup *lookup = (Lookup *)resource;
+    mutex_init(&lookup->lock);
+    lookup->spec = *spec;
+    lookup->width = shape_count(&spec->value_shape);
+    *out = lookup;
+    return OK;
+}
+
+Lookup *lookup_of(Resource *resource) {
+    return resource && resource->type == &lookup_type ? (Lookup *)resource : NULL;
+}
+
+const LookupSpec *lookup_spec(const Lookup *lookup) {
+    return &lookup->spec;
+}
+
+Status *lookup_check_spec(const Lookup *lookup, const LookupSpec *spec) {
+    NEED(lookup->spec.key == spec->key && lookup->spec.value == spec->value && lookup->spec.once == spec->once &&
+             shape_equal(&lookup->spec.value_shape, &spec->value_shape),
+         INVALID_ARGUMENT, "the table '%.*s' is from %s to %s%s, expected %s to %s%s",
+         STR_ARGS(lookup->resource.name), dtype_name(lookup->spec.key), dtype_name(lookup->spec.value),
+         shape_text(&lookup->spec.value_shape), dtype_name(spec->key), dtype_name(spec->value),
+         shape_text(&spec->value_shape));
+    return OK;
+}
+
+// ---- keys and values
+
+static Str key_at(const Tensor *keys, int64_t i) {
+    if (keys->dtype == DT_string)
+        return tstring_str((const TString *)keys->data + i);
+    size_t size = dtype_size(keys->dtype);
+    return (Str){(const char *)keys->data + (size_t)i * size, size};
+}
+
+static Status *check_keys(const Lookup *lookup, const Tensor *keys) {
+    NEED(keys->dtype == lookup->spec.key, INVALID_ARGUMENT, "the table has keys of type %s, got %s",
+         dtype_name(lookup->spec.key), dtype_name(keys->dtype));
+    return OK;
+}
+
+static Status *check_values(const Lookup *lookup, const Tensor *keys, const Tensor *values) {
+    TRY(check_keys(lookup, keys));
+    NEED(values->dtype == lookup->spec.value, INVALID_ARGUMENT, "the table has values of type %s, got %s",
+         dtype_name(lookup->spec.value), dtype_name(values->dtype));
+    const Shape *part = &lookup->spec.value_shape, *all = &values->shape;
+    bool fits = all->rank == keys->shape.rank + part->rank;
+    for (int i = 0; fits && i < all->rank; i++)
+        fits = all->dims[i] == (i < keys->shape.rank ? keys->shape.dims[i] : part->dims[i - keys->shape.rank]);
+    NEED(fits, INVALID_ARGUMENT, "Expected shape %s for keys and that with %s behind it for values, got %s",
+         shape_text(&keys->shape), shape_text(part), shape_text(all));
+    return OK;
+}
+
+// Value i of many, seen in place.
+static Tensor value_at(const Lookup *lookup, const Tensor *values, int64_t i) {
+    Tensor value = *values;
+    value.data = (char *)values->data + (size_t)(i * lookup->width) * dtype_size(values->dtype);
+    value.shape = lookup->spec.value_shape;
+    return value;
+}
+
+static Status *put(Map *rows, Str key, const Tensor *value) {
+    Row *row = map_find(rows, key);
+    if (row)
+        return tensor_copy_elements(value, &row->value);
+    row = calloc(1, sizeof *row + key.n + 1);
+    NEED_MEMORY(row);
+    row->key_bytes = key.n;
+    if (key.n)
+        memcpy(row->key, key.p, key.n);
+    Status *status = tensor_copy(value, &row->value);
+    if (!status && !map_set(rows, (Str){row->key, key.n}, row))
+        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    if (status)
+        row_free(row);
+    return status;
+}
+
+static bool same_value(const Tensor *a, const Tensor *b) {
+    if (a->dtype != DT_string)
+        return memcmp(a->data, b->data, tensor_bytes(a)) == 0;
+    for (int64_t i = 0; i < tensor_count(a); i++)
+        if (!str_equal(tstring_str((const TString *)a->data + i), tstring_str((const TString *)b->data + i)))
+            return false;
+    return true;
+}
+
+// ---- filling
+
+static Status *put_all(Lookup *lookup, Map *rows, const Tensor *keys, const Tensor *values, bool no_other) {
+    for (int64_t i = 0, n = tensor_count(keys); i < n; i++) {
+        Str key = key_at(keys, i);
+        Tensor value = value_at(lookup, values, i);
+        const Row *there = no_other ? map_find(rows, key) : NULL;
+        NEED(!there || same_value(&there->value, &value), INVALID_ARGUMENT,
+             "HashTable has different value for same key: key %lld of the keys stands twice", (long long)i);
+        TRY(put(rows, key, &value));
+    }
+    return OK;
+}
+
+static Status *fill_locked(Lookup *lookup, const Tensor *keys, const Tensor *values) REQUIRES(lookup->lock) {
+    Map fresh = {0};
+    Status *status = put_all(lookup, &fresh, keys, values, true);
+    if (!status && lookup->filled) {
+        bool same = fresh.n == lookup->rows.n;
+        for (int64_t i = 0, n = tensor_count(keys); i < n && same; i++) {
+            Tensor value = value_at(lookup, values, i);
+            const Row *there = map_find(&lookup->rows, key_at(keys, i));
+            same = there && same_value(&there->value, &value);
+        }
+        if (!same)
+            status = status_new(FAILED_PRECONDITION, __FILE__, __LINE__,
+                                "Table was already initialized with different data.");
+    }
+    if (status || lookup->filled) {
+        rows_clear(&fresh);
+        return status;
+    }
+    lookup->rows = fresh;
+    lookup->filled = true;
+    return OK;
+}
+
+Status *lookup_fill(Lookup *lookup, const Tensor *keys, const Tensor *values) {
+    TRY(check_values(lookup, keys, values));
+    NEED(lookup->spec.once, INVALID_ARGUMENT, "a mutable table is not initialized but inserted into");
+    mutex_lock(&lookup->lock);
+    Status *status = fill_locked(lookup, keys, values);
+    mutex_unlock(&lookup->lock);
+    return status;
+}
+
+Status *lookup_insert(Lookup *lookup, const Tensor *keys, const Tensor *values, bool anew) {
+    TRY(check_values(lookup, keys, values));
+    NEED(!lookup->spec.once, UNIMPLEMENTED, "Insert not supported by HashTable implementations");
+    Map fresh = {0};
+    mutex_lock(&lookup->lock);
+    Status *status = put_all(lookup, anew ? &fresh : &lookup->rows, keys, values, false);
+    if (anew && !status) {
+        Map before = lookup->rows;
+        lookup->rows = fresh;
+        fresh = before;
+    }
+    mutex_unlock(&lookup->lock);
+    rows_clear(&fresh);
+    return status;
+}
+
+Status *lookup_remove(Lookup *lookup, const Tensor *keys) {
+    TRY(check_keys(lookup, keys));
+    NEED(!lookup->spec.once, UNIMPLEMENTED, "Remove not supported by HashTable implementations");
+    mutex_lock(&lookup->lock);
+    for (int64_t i = 0, n = tensor_count(keys); i < n; i++) {
+        Row *row = map_take(&lookup->rows, key_at(keys, i));
+        if (row)
+            row_free(row);
+    }
+    mutex_unlock(&lookup->lock);
+    return OK;
+}
+
+// ---- reading
+
+static Status *find_locked(Lookup *lookup, const Tensor *keys, const Tensor *otherwise, const Tensor *out)
+    REQUIRES(lookup->lock) {
+    NEED(!lookup->spec.once || lookup->filled, FAILED_PRECONDITION, "Table not initialized.");
+    bool one = shape_equal(&otherwise->shape, &lookup->spec.value_shape);
+    for (int64_t i = 0, n = tensor_count(keys); i < n; i++) {
+        const Row *row = map_find(&lookup->rows, key_at(keys, i));
+        Tensor to = value_at(lookup, out, i), from = value_at(lookup, otherwise, one ? 0 : i);
+        TRY(tensor_copy_elements(row ? &row->value : &from, &to));
+    }
+    return OK;
+}
+
+Status *lookup_find(Lookup *lookup, const Tensor *keys, const Tensor *otherwise, const Tensor *out) {
+    TRY(check_values(lookup, keys, out));
+    NEED(otherwise->dtype == lookup->spec.value, INVALID_ARGUMENT, "the table has values of type %s, got %s",
+         dtype_name(lookup->spec.value), dtype_name(otherwise->dtype));
+    NEED(shape_equal(&otherwise->shape, &lookup->spec.value_shape) || shape_equal(&otherwise->shape, &out->shape),
+         INVALID_ARGUMENT, "Expected shape %s or %s for default value, got %s", shape_text(&lookup->spec.value_shape),
+         shape_text(&out->shape), shape_text(&otherwise->shape));
+    mutex_lock(&lookup->lock);
+    Status *status = find_locked(lookup, keys, otherwise, out);
+    mutex_unlock(&lookup->lock);
+    return status;
+}
+
+static Status *export_locked(Lookup *lookup, Tensor *keys, Tensor *values) REQUIRES(lookup->lock) {
+    int64_t n = (int64_t)lookup->rows.n, dims[MAX_RANK + 1] = {n};
+    const Shape *part = &lookup->spec.value_shape;
+    memcpy(dims + 1, part->dims, (size_t)part->rank * sizeof *dims);
+    Shape shape;
+    TRY(shape_make(dims, part->rank + 1, &shape));
+    TRY(tensor_new(lookup->spec.key, SHAPE(n), keys));
+    TRY(tensor_new(lookup->spec.value, shape, values));
+    size_t at = 0;
+    Str key;
+    void *found;
+    for (int64_t i = 0; map_next(&lookup->rows, &at, &key, &found); i++) {
+        const Row *row = found;
+        Tensor to = value_at(lookup, values, i);
+        TRY(tensor_copy_elements(&row->value, &to));
+        if (lookup->spec.key == DT_string)
+            NEED_MEMORY(tstring_assign((TString *)keys->data + i, key));
+        else
+            memcpy((char *)keys->data + (size_t)i * key.n, key.p, key.n);
+    }
+    return OK;
+}
+
+Status *lookup_export(Lookup *lookup, Tensor *out_keys, Tensor *out_values) {
+    AUTO(tensor) Tensor keys = {0};
+    AUTO(tensor) Tensor values = {0};
+    mutex_lock(&lookup->lock);
+    Status *status = export_locked(lookup, &keys, &values);
+    mutex_unlock(&lookup->lock);
+    TRY(status);
+    *out_keys = tensor_retain(&keys);
+    *out_values = tensor_retain(&values);
+    return OK;
+}
+
+int64_t lookup_size(Lookup *lookup) {
+    mutex_lock(&lookup->lock);
+    int64_t n = (int64_t)lookup->rows.n;
+    mutex_unlock(&lookup->lock);
+    return n;
+}
