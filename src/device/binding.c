@@ -5,6 +5,7 @@
 #include "device/variables.h"
 #include "kernel/registry.h"
 
+_Alignas(BUFFER_ALIGNMENT) char no_scratch[BUFFER_ALIGNMENT];
 static char guard_failed;
 Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, never read or freed
 
@@ -171,13 +172,14 @@ static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kerne
     TRY(allocate_outputs(binding, prepared, k, last));
     k->own = prepared->own;
     k->run = prepared->run;
+    k->scratch = no_scratch;
     if (__builtin_expect(!prepared->scratch, 1))
         return binding->device->type->run ? device_run(binding, k) : k->run(k);
     AUTO(buffer) Buffer *scratch = NULL;
     TRY(buffer_new(&host_allocator, DT_uint8, prepared->scratch, &scratch));
     k->scratch = scratch->data;
     Status *status = device_run(binding, k);
-    k->scratch = NULL;
+    k->scratch = no_scratch;
     return status;
 }
 

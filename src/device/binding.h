@@ -84,6 +84,8 @@ static inline bool prepared_fits(const Prepared *prepared, const Binding *bindin
 FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k);
 // Outputs that pass on a variable's handle; binding_run and invoke do it by themselves.
 void alias_handles(const Binding *binding, Kernel *k);
+// What k->scratch is where a kernel asked for none.
+extern char no_scratch[];
 // What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on late from here.
 extern Status *const GUARD_FAILED;
 

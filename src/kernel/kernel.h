@@ -14,7 +14,7 @@ struct Kernel {
     const void *own;          // what prepare filled; shared by all steps of a plan, read-only
     Tensor *const *in;        // n_in; a variable input declared in update/replace/read is the variable's value
     Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_LATE left it open
-    void *scratch;            // the bytes that prepare asked for, 64-aligned; NULL for none
+    void *scratch;            // the bytes that prepare asked for, 64-aligned; never NULL, so that none can be added to
     RunFn *run;               // the function being called
     void *state;              // of this node in this session (Op.open)
     StepContext *step;

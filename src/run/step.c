@@ -164,7 +164,7 @@ static void bind_kernels(Step *step) {
             continue;
         }
         k->own = prepared->own;
-        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? NULL : step->memory + fixed->scratch[i];
+        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : step->memory + fixed->scratch[i];
         k->run = kernel_of_fixed(&plan->nodes[i], prepared);
     }
 }
