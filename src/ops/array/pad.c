@@ -21,7 +21,11 @@ static Status *FN(fold_back)(Kernel *k) {
             at += place * step;
             step *= extent;
         }
+#ifdef IS_INTEGER
+        y[at] = (T)((uint64_t)y[at] + (uint64_t)x[i]);  // wraps
+#else
         y[at] = STORE(LOAD(y[at]) + LOAD(x[i]));
+#endif
     }
     return OK;
 }
