@@ -22,7 +22,7 @@
 
 #define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) \
     X(EuclideanNorm) X(All) \
-    X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(AddN) X(AccumulateNV2) X(Select) \
+    X(Any) X(L2Loss) X(Cast) X(MatMul) X(BatchMatMul) X(BatchMatMulV2) X(BatchMatMulV3) X(AddN) X(AccumulateNV2) X(Select) \
     X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) \
@@ -31,7 +31,7 @@
     X(ApproximateEqual) X(ClipByValue) X(TopK) X(TopKV2) X(NthElement) X(CheckNumerics) X(CheckNumericsV2) X(Cross) \
     X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
     X(Erfinv) X(Ndtri) X(BesselI0e) X(BesselI1e) X(Polygamma) X(Zeta) X(Igamma) X(Igammac) X(IgammaGradA) X(Betainc) \
-    X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN)
+    X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN) X(Einsum)
 
 #define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \

@@ -205,7 +205,7 @@ static Status *choose_library(Prepare *p, const GemmShape *shape, int threads) {
     const GemmPlan *plan = &own->plan;
     bool even = plan->batch == 1 || (plan->step_a && plan->step_b);
     double work = (double)plan->batch * (double)shape->m * (double)shape->n * (double)shape->k;
-    if (p->in[0]->dtype != DT_float || own->products != 1 || !even || work < WORTH_THE_LIBRARY)
+    if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || work < WORTH_THE_LIBRARY)
         return OK;
     own->library = onednn_matmul(plan->batch, shape->m, shape->n, shape->k, shape->ta, shape->tb, false, false, false,
                                  threads);
@@ -222,9 +222,12 @@ static Status *product_prepare(Prepare *p) {
     Product *own = p->own;
     const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *c = &p->out[0]->shape;
     bool ta = node_bool(p->node, row->ta), tb = node_bool(p->node, row->tb);
-    DType dtype = p->in[0]->dtype, compute = dtype;
-    if (dtype == DT_uint8 || dtype == DT_int8 || dtype == DT_uint16 || dtype == DT_int16)
-        compute = DT_int32, own->widen = true;
+    DType dtype = p->in[0]->dtype, out = p->out[0]->dtype, compute = out;
+    NEED(p->in[1]->dtype == dtype, UNIMPLEMENTED, "products of %s and %s", dtype_name(dtype),
+         dtype_name(p->in[1]->dtype));
+    if (out == DT_uint8 || out == DT_int8 || out == DT_uint16 || out == DT_int16)
+        compute = DT_int32;
+    own->widen = compute != dtype || compute != out;
     GemmShape shape = {.m = dim_of(c, 2), .n = dim_of(c, 1), .k = dim_of(a, ta ? 2 : 1), .lda = dim_of(a, 1),
                        .ldb = dim_of(b, 1), .ldc = dim_of(c, 1), .ta = ta, .tb = tb};
     int threads = p->threads < 1 ? 1 : p->threads > MOST_SLOTS ? MOST_SLOTS : p->threads;
@@ -233,6 +236,7 @@ static Status *product_prepare(Prepare *p) {
     own->slots = threads;
     p->scratch = own->plan.scratch * (size_t)threads;
     bool conjugates = row->conjugate && dtype_is_complex(dtype);
+    NEED(!conjugates || !own->widen, UNIMPLEMENTED, "products of %s as %s", dtype_name(dtype), dtype_name(out));
     own->conjugate_a = conjugates && ta;
     own->conjugate_b = conjugates && tb;
     if (own->widen || own->conjugate_a)
@@ -241,7 +245,7 @@ static Status *product_prepare(Prepare *p) {
         own->at_b = reserve(p, shape_count(b), own->size);
     if (own->widen) {
         own->at_c = reserve(p, shape_count(c), own->size);
-        NEED(cast_find(dtype, compute, &own->widening) && cast_find(compute, dtype, &own->narrowing), INTERNAL,
+        NEED(cast_find(dtype, compute, &own->widening) && cast_find(compute, out, &own->narrowing), INTERNAL,
              "no cast");
     }
     if (conjugates)
@@ -265,6 +269,10 @@ static void matmul_grad(Formula *f) {  // of c = a b: da = dc b', db = a' dc
 }
 
 static void batch_grad(Formula *f) {
+    if (output_type(f->x[0]) != output_type(f->y[0]) || output_type(f->x[1]) != output_type(f->y[0])) {
+        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__, "the gradient of a product of other types"));
+        return;
+    }
     bool ta = node_bool(f->node, "adj_x"), tb = node_bool(f->node, "adj_y");
     Output a = f->x[0], b = f->x[1], dc = f->dy[0];
     f->dx[0] = SumTo(!ta ? BatchMatMul(dc, b, false, !tb) : BatchMatMul(b, dc, tb, true), a);
@@ -291,5 +299,13 @@ const Op op_BatchMatMulV2 = {
                  "uint16, uint32, uint64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false; "
                  "grad_x: bool = false; grad_y: bool = false",
     .doc = "Products of the matrices in two tensors, whose leading dimensions broadcast.",
+    .needs = "rank(x) >= 2, rank(y) >= 2", .grad = batch_grad, PRODUCT, .row = &batch_v2_row,
+};
+const Op op_BatchMatMulV3 = {
+    .signature = "BatchMatMulV3(x: Ta, y: Tb) -> output: Tout; Ta: {bfloat16, half, float, double, uint8, int8, int16, "
+                 "int32, int64, complex64, complex128}; Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, "
+                 "int64, complex64, complex128}; Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, "
+                 "complex128}; adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
+    .doc = "Products of the matrices in two tensors of one type, given as another.",
     .needs = "rank(x) >= 2, rank(y) >= 2", .grad = batch_grad, PRODUCT, .row = &batch_v2_row,
 };
