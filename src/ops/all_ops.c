@@ -102,7 +102,7 @@
     X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomPoisson) X(RandomPoissonV2)
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
-    X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) \
+    X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) X(StringFormat) \
     X(AsString) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
 #define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
