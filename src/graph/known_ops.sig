@@ -32,8 +32,6 @@ AudioSpectrogram(input: float) -> spectrogram: float; window_size: int; stride: 
 AudioSummary(tag: string, tensor: float) -> summary: string; sample_rate: float; max_outputs: int >= 1 = 3; deprecated(15, "use AudioSummaryV2")
 AudioSummaryV2(tag: string, tensor: float, sample_rate: float) -> summary: string; max_outputs: int >= 1 = 3
 AutoShardDataset(input_dataset: variant, num_workers: int64, index: int64) -> handle: variant; auto_shard_policy: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; num_replicas: int = 0
-AvgPool3D(input: T) -> output: T; ksize: list(int) >= 5; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; T: {half, bfloat16, float, double}
-AvgPool3DGrad(orig_input_shape: int32, grad: T) -> output: T; ksize: list(int) >= 5; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; T: {half, bfloat16, float, double}
 BandedTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {double, float, half, complex64, complex128}
 Barrier() -> handle: ref string; component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = ""; shared_name: string = ""; stateful
 BarrierClose(handle: ref string); cancel_pending_enqueues: bool = false
@@ -53,7 +51,6 @@ BatchFunction(in_tensors: Tin, captured_tensors: Tcaptured) -> out_tensors: Tout
 BatchIFFT(input: complex64) -> output: complex64; deprecated(15, "use IFFT")
 BatchIFFT2D(input: complex64) -> output: complex64; deprecated(15, "use IFFT2D")
 BatchIFFT3D(input: complex64) -> output: complex64; deprecated(15, "use IFFT3D")
-BatchMatMulV3(x: Ta, y: Tb) -> output: Tout; Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}; Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}; Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false
 BatchMatrixBandPart(input: T, num_lower: int64, num_upper: int64) -> band: T; T: type; deprecated(14, "use MatrixBandPart")
 BatchMatrixDeterminant(input: T) -> output: T; T: {float, double, complex64, complex128}; deprecated(13, "use MatrixDeterminant")
 BatchMatrixDiag(diagonal: T) -> output: T; T: type; deprecated(14, "use MatrixDiag")
@@ -167,11 +164,6 @@ ConsumeMutexLock(mutex_lock: variant); stateful
 Conv(input: T, filter: T) -> output: T; T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"CHANNELS_FIRST", "CHANNELS_LAST"} = "CHANNELS_LAST"; dilations: list(int) = []; batch_dims: int = 1; groups: int = 1
 Conv2DBackpropFilterV2(input: T, filter: T, out_backprop: T) -> output: T; T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"NHWC", "NCHW"} = "NHWC"; dilations: list(int) = [1, 1, 1, 1]
 Conv2DBackpropInputV2(input: T, filter: T, out_backprop: T) -> output: T; T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"NHWC", "NCHW"} = "NHWC"; dilations: list(int) = [1, 1, 1, 1]
-Conv3D(input: T, filter: T) -> output: T; T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; dilations: list(int) = [1, 1, 1, 1, 1]
-Conv3DBackpropFilter(input: T, filter: T, out_backprop: T) -> output: T; T: {half, float, double}; strides: list(int) >= 5; padding: {"SAME", "VALID"}; dilations: list(int) = [1, 1, 1, 1, 1]; deprecated(10, "use Conv3DBackpropFilterV2")
-Conv3DBackpropFilterV2(input: T, filter_sizes: int32, out_backprop: T) -> output: T; T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; dilations: list(int) = [1, 1, 1, 1, 1]
-Conv3DBackpropInput(input: T, filter: T, out_backprop: T) -> output: T; T: {half, float, double}; strides: list(int) >= 5; padding: {"SAME", "VALID"}; dilations: list(int) = [1, 1, 1, 1, 1]; deprecated(10, "use Conv3DBackpropInputV2")
-Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T) -> output: T; T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: {int32, int64} = int32
 ConvertToCooTensor(indices_or_row_splits: int32, values: int32, weights: float) -> row_ids: int32, col_ids: int32, gains: float; sample_count: int >= 1; combiner: string; stateful
 ConvertToListOfSparseCoreCooTensors(indices_or_row_splits: int32, values: int32, weights: float) -> row_ids_list: num_sc_per_chip * int32, col_ids_list: num_sc_per_chip * int32, gains_list: num_sc_per_chip * float; sample_count: int >= 1; num_sc_per_chip: int >= 1; row_offset: int >= 0; col_offset: int >= 0; col_shift: int >= 0; num_sc_shards: int >= 1; stacked_table_sample_count: int >= 1; combiner: string
 ConvertToSparseCoreCsrWrappedCooTensor(sorted_row_ids_list: num_sc_per_chip * int32, sorted_col_ids_list: num_sc_per_chip * int32, sorted_gains_list: num_sc_per_chip * float, id_counts_list: num_sc_per_chip * int32, splits: int64) -> row_pointers: int32, sorted_sample_ids: int32, sorted_token_ids: int32, sorted_gains: float, row_pointers_unpadded_size: int32, ids_unpadded_size: int32, num_minibatches_per_sc: int32; sample_count_per_sc: int >= 1; num_replica: int >= 1; max_minibatches_per_sc: int >= 1; max_ids_per_chip_per_sample: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; allow_id_dropping: bool
@@ -275,7 +267,6 @@ DynamicEnqueueTPUEmbeddingRaggedTensorBatch(sample_splits: N * T1, embedding_ind
 EagerPyFunc(input: Tin) -> output: Tout; token: string; is_async: bool = false; Tin: list(type) >= 0; Tout: list(type) >= 0; stateful
 EditDistance(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, truth_shape: int64) -> output: float; normalize: bool = true; T: type
 Eig(input: T) -> e: Tout, v: Tout; compute_v: bool = true; T: {float, double, complex64, complex128}; Tout: {complex64, complex128}
-Einsum(inputs: N * T) -> output: T; equation: string; N: int >= 1; T: type
 Empty(shape: int32) -> output: dtype; dtype: type; init: bool = false; stateful
 EmptyTensorMap() -> handle: variant
 EncodeJpeg(image: uint8) -> contents: string; format: {"", "grayscale", "rgb"} = ""; quality: int = 95; progressive: bool = false; optimize_size: bool = false; chroma_downsampling: bool = true; density_unit: {"in", "cm"} = "in"; x_density: int = 300; y_density: int = 300; xmp_metadata: string = ""
@@ -388,8 +379,6 @@ GlobalShuffleDataset(input_dataset: variant, seed: int64, seed2: int64, seed_gen
 GroupByReducerDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, init_func_other_arguments: Tinit_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, finalize_func_other_arguments: Tfinalize_func_other_arguments) -> handle: variant; key_func: func; init_func: func; reduce_func: func; finalize_func: func; Tkey_func_other_arguments: list(type) >= 0; Tinit_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Tfinalize_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 GroupByWindowDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, window_size_func_other_arguments: Twindow_size_func_other_arguments) -> handle: variant; key_func: func; reduce_func: func; window_size_func: func; Tkey_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Twindow_size_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 HSVToRGB(images: T) -> output: T; T: {half, bfloat16, float, double} = float
-HashTable() -> table_handle: ref string; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; stateful
-HashTableV2() -> table_handle: resource; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; stateful
 HistogramSummary(tag: string, values: T) -> summary: string; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = float
 HostConst() -> output: dtype; value: tensor; dtype: type
 IFFT(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
@@ -414,11 +403,7 @@ InfeedDequeueTuple() -> outputs: dtypes; dtypes: list(type) >= 1; shapes: list(s
 InfeedEnqueue(input: dtype); dtype: type; shape: shape = []; layout: list(int) = []; device_ordinal: int = -1; stateful
 InfeedEnqueuePrelinearizedBuffer(input: variant); device_ordinal: int = -1
 InfeedEnqueueTuple(inputs: dtypes); dtypes: list(type) >= 1; shapes: list(shape); layouts: list(int) = []; device_ordinal: int = -1; stateful
-InitializeTable(table_handle: ref string, keys: Tkey, values: Tval); Tkey: type; Tval: type
 InitializeTableFromDataset(table_handle: resource, dataset: variant); stateful
-InitializeTableFromTextFile(table_handle: ref string, filename: string); key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; delimiter: string = "\t"; offset: int = 0
-InitializeTableFromTextFileV2(table_handle: resource, filename: string); key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; delimiter: string = "\t"; offset: int = 0; stateful
-InitializeTableV2(table_handle: resource, keys: Tkey, values: Tval); Tkey: type; Tval: type; stateful
 InplaceAdd(x: T, i: int32, v: T) -> y: T; T: type
 InplaceSub(x: T, i: int32, v: T) -> y: T; T: type
 InplaceUpdate(x: T, i: int32, v: T) -> y: T; T: type
@@ -467,17 +452,6 @@ LoadTPUEmbeddingRMSPropParameters(parameters: float, ms: float, mom: float); tab
 LoadTPUEmbeddingStochasticGradientDescentParameters(parameters: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T; T: {half, float, double, complex64, complex128}
 LogUniformCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0; stateful
-LookupTableExport(table_handle: ref string) -> keys: Tkeys, values: Tvalues; Tkeys: type; Tvalues: type
-LookupTableExportV2(table_handle: resource) -> keys: Tkeys, values: Tvalues; Tkeys: type; Tvalues: type; stateful
-LookupTableFind(table_handle: ref string, keys: Tin, default_value: Tout) -> values: Tout; Tin: type; Tout: type
-LookupTableFindV2(table_handle: resource, keys: Tin, default_value: Tout) -> values: Tout; Tin: type; Tout: type; stateful
-LookupTableImport(table_handle: ref string, keys: Tin, values: Tout); Tin: type; Tout: type
-LookupTableImportV2(table_handle: resource, keys: Tin, values: Tout); Tin: type; Tout: type; stateful
-LookupTableInsert(table_handle: ref string, keys: Tin, values: Tout); Tin: type; Tout: type
-LookupTableInsertV2(table_handle: resource, keys: Tin, values: Tout); Tin: type; Tout: type; stateful
-LookupTableRemoveV2(table_handle: resource, keys: Tin); Tin: type; stateful
-LookupTableSize(table_handle: ref string) -> size: int64
-LookupTableSizeV2(table_handle: resource) -> size: int64; stateful
 Lu(input: T) -> lu: T, p: output_idx_type; T: {double, float, half, complex64, complex128}; output_idx_type: {int32, int64} = int32
 MakeIterator(dataset: variant, iterator: resource); stateful
 MakeUnique(input: float) -> output: float
@@ -501,9 +475,6 @@ MatrixSolveLs(matrix: T, rhs: T, l2_regularizer: double) -> output: T; T: {doubl
 MatrixSquareRoot(input: T) -> output: T; T: {double, float, half, complex64, complex128}
 MatrixTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}
 MaxIntraOpParallelismDataset(input_dataset: variant, max_intra_op_parallelism: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-MaxPool3D(input: T) -> output: T; ksize: list(int) >= 5; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; T: {half, bfloat16, float}
-MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T; ksize: list(int) >= 5; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float
-MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; ksize: list(int) >= 5; strides: list(int) >= 5; padding: {"SAME", "VALID"}; data_format: {"NDHWC", "NCDHW"} = "NDHWC"; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}
 MergeDedupData(integer_tensor: integer_type, float_tensor: float_type) -> output: variant; tuple_mask: string; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; config: string = ""
 MergeSummary(inputs: N * string) -> summary: string; N: int >= 1
 Mfcc(spectrogram: float, sample_rate: int32) -> output: float; upper_frequency_limit: float = 4000; lower_frequency_limit: float = 20; filterbank_channel_count: int = 40; dct_coefficient_count: int = 13
@@ -514,13 +485,9 @@ MultiDeviceIteratorFromStringHandle(string_handle: string) -> multi_device_itera
 MultiDeviceIteratorGetNextFromShard(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 MultiDeviceIteratorInit(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> incarnation_id: int64; stateful
 MultiDeviceIteratorToStringHandle(multi_device_iterator: resource) -> string_handle: string; stateful
-Multinomial(logits: T, num_samples: int32) -> output: output_dtype; seed: int = 0; seed2: int = 0; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; output_dtype: {int32, int64} = int64; stateful
 MutableDenseHashTable(empty_key: key_dtype) -> table_handle: ref string; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; value_shape: shape = []; initial_num_buckets: int = 131072; max_load_factor: float = 0.8; stateful
 MutableDenseHashTableV2(empty_key: key_dtype, deleted_key: key_dtype) -> table_handle: resource; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; value_shape: shape = []; initial_num_buckets: int = 131072; max_load_factor: float = 0.8; stateful
-MutableHashTable() -> table_handle: ref string; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; stateful
 MutableHashTableOfTensors() -> table_handle: ref string; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; value_shape: shape = []; stateful
-MutableHashTableOfTensorsV2() -> table_handle: resource; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; value_shape: shape = []; stateful
-MutableHashTableV2() -> table_handle: resource; container: string = ""; shared_name: string = ""; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type; stateful
 MutexLock(mutex: resource) -> mutex_lock: variant; stateful
 MutexV2() -> resource: resource; container: string = ""; shared_name: string = ""; stateful
 NcclAllReduce(input: T) -> data: T; reduction: {"min", "max", "prod", "sum"}; T: {half, float, double, int32, int64}; num_devices: int; shared_name: string; stateful
@@ -653,11 +620,8 @@ RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits,
 RandomCrop(image: T, size: int64) -> output: T; T: {uint8, int8, int16, int32, int64, float, double}; seed: int = 0; seed2: int = 0; stateful; deprecated(8, "use Slice at random offsets")
 RandomDataset(seed: int64, seed2: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 RandomDatasetV2(seed: int64, seed2: int64, seed_generator: resource) -> handle: variant; rerandomize_each_iteration: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
-RandomGamma(shape: S, alpha: T) -> output: T; seed: int = 0; seed2: int = 0; S: {int32, int64}; T: {half, float, double}; stateful
 RandomGammaGrad(alpha: T, sample: T) -> output: T; T: {float, double}
 RandomIndexShuffle(index: dtype, seed: Tseed, max_index: dtype) -> output: dtype; rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}
-RandomPoisson(shape: S, rate: dtype) -> output: dtype; seed: int = 0; seed2: int = 0; S: {int32, int64}; dtype: {half, float, double}; stateful; deprecated(25, "use RandomPoissonV2")
-RandomPoissonV2(shape: S, rate: R) -> output: dtype; seed: int = 0; seed2: int = 0; S: {int32, int64}; R: {half, float, double, int32, int64} = double; dtype: {half, float, double, int32, int64} = int64; stateful
 RandomShuffleQueue() -> handle: ref string; component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0; seed: int = 0; seed2: int = 0; container: string = ""; shared_name: string = ""; stateful
 RandomShuffleQueueV2() -> handle: resource; component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0; seed: int = 0; seed2: int = 0; container: string = ""; shared_name: string = ""; stateful
 RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; replicate_on_split: bool = false; stateful
@@ -684,8 +648,6 @@ RecvTPUEmbeddingActivations() -> outputs: num_outputs * float; num_outputs: int 
 ReduceDataset(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments) -> components: output_types; f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; metadata: string = ""; stateful
 RefIdentity(input: ref T) -> output: ref T; T: type; allows_uninitialized
 RefSelect(index: int32, inputs: ref N * T) -> output: ref T; T: type; N: int >= 1
-RegexFullMatch(input: string, pattern: string) -> output: bool
-RegexReplace(input: string, pattern: string, rewrite: string) -> output: string; replace_global: bool = true
 RegisterDataset(dataset: variant, address: string, protocol: string) -> dataset_id: int64; external_state_policy: int; element_spec: string = ""; metadata: string = ""
 RegisterDatasetV2(dataset: variant, address: string, protocol: string) -> dataset_id: string; external_state_policy: int; element_spec: string = ""; requested_dataset_id: string = ""; metadata: string = ""
 Relayout(input: T) -> output: T; layout: string; T: type
@@ -708,7 +670,6 @@ ResourceAccumulatorNumAccumulated(handle: resource) -> num_accumulated: int32; s
 ResourceAccumulatorSetGlobalStep(handle: resource, new_global_step: int64); stateful
 ResourceAccumulatorTakeGradient(handle: resource, num_required: int32) -> average: dtype; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; stateful
 ResourceConditionalAccumulator() -> handle: resource; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; shape: shape; container: string = ""; shared_name: string = ""; reduction_type: {"MEAN", "SUM"} = "MEAN"; stateful
-ResourceStridedSliceAssign(ref: resource, begin: Index, end: Index, strides: Index, value: T); T: type; Index: {int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0; stateful
 Restore(file_pattern: string, tensor_name: string) -> tensor: dt; dt: type; preferred_shard: int = -1; stateful
 RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt; dt: type; preferred_shard: int = -1; stateful
 RetrieveAllTPUEmbeddingParameters() -> parameters: NumTables * float, auxiliary1: NumTables * float, auxiliary2: NumTables * float, auxiliary3: NumTables * float, auxiliary4: NumTables * float, auxiliary5: NumTables * float, auxiliary6: NumTables * float, auxiliary7: NumTables * float; NumTables: int >= 1; config: string; num_shards: int; shard_id: int; stateful
@@ -903,7 +864,6 @@ StatefulUniform(resource: resource, algorithm: int64, shape: shape_dtype) -> out
 StatefulUniformFullInt(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = uint64; shape_dtype: type = int64; stateful
 StatefulUniformInt(resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful
 StatelessCase(branch_index: int32, input: Tin) -> output: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []
-StatelessMultinomial(logits: T, num_samples: int32, seed: Tseed) -> output: output_dtype; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; Tseed: {int32, int64} = int64; output_dtype: {int32, int64} = int64
 StatelessParameterizedTruncatedNormal(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype; S: {int32, int64}; Tseed: {int32, int64} = int64; dtype: {half, float, double}
 StatelessRandomBinomial(shape: S, seed: Tseed, counts: T, probs: T) -> output: dtype; S: {int32, int64}; Tseed: {int32, int64} = int64; T: {half, float, double, int32, int64} = double; dtype: {half, float, double, int32, int64} = int64
 StatelessRandomGammaV2(shape: T, seed: Tseed, alpha: dtype) -> output: dtype; dtype: {half, float, double}; T: {int32, int64}; Tseed: {int32, int64} = int64
@@ -913,16 +873,12 @@ StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype; dtype: {i
 StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> output: dtype; dtype: {int32, int64, uint32, uint64}; Tshape: {int32, int64} = int32
 StatelessSampleDistortedBoundingBox(image_size: T, bounding_boxes: float, min_object_covered: float, seed: Tseed) -> begin: T, size: T, bboxes: float; T: {uint8, int8, int16, int32, int64}; Tseed: {int32, int64}; aspect_ratio_range: list(float) = [0.75, 1.33]; area_range: list(float) = [0.05, 1]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false
 StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T; T: type
-StaticRegexFullMatch(input: string) -> output: bool; pattern: string
-StaticRegexReplace(input: string) -> output: string; pattern: string; rewrite: string; replace_global: bool = true
 StatsAggregatorHandle() -> handle: resource; container: string = ""; shared_name: string = ""; stateful
 StatsAggregatorHandleV2() -> handle: resource; container: string = ""; shared_name: string = ""; stateful
 StatsAggregatorSetSummaryWriter(stats_aggregator: resource, summary: resource); stateful
 StatsAggregatorSummary(iterator: resource) -> summary: string; stateful
 StochasticCastToInt(input: Tin, key: uint64, counter: uint64, alg: int32) -> output: Tout; Tin: {half, bfloat16, float, double}; Tout: {int8, int16, int32}
 StoreMinibatchStatisticsInFdo(program_key: string, max_ids: int32, max_uniques: int32); sample_count: int >= 1; num_replica: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
-StridedSliceAssign(ref: ref T, begin: Index, end: Index, strides: Index, value: T) -> output_ref: ref T; T: type; Index: {int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0
-StringFormat(inputs: T) -> output: string; T: list(type) >= 0; template: string = "%s"; placeholder: string = "%s"; summarize: int = 3
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; separator: string; ngram_widths: list(int) >= 0; left_pad: string; right_pad: string; pad_width: int; preserve_short_sequences: bool; Tsplits: {int32, int64} = int64
 SummaryWriter() -> writer: resource; shared_name: string = ""; container: string = ""; stateful
 Svd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128}
