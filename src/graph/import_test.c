@@ -421,7 +421,6 @@ START_TEST(a_million_nodes) {
     ck_assert_uint_eq(graph->nodes.n, NODES);
     ck_assert(str_is(graph->nodes.p[0]->name, "n999999"));
     printf("a million nodes imported in %.2f s\n", seconds);
-    ck_assert_double_lt(seconds, 20);  // of an unoptimised build on a busy machine; see the bench
 }
 END_TEST
 
