@@ -58,12 +58,19 @@ static int64_t number(Machine *m) {
     return byte < 200 ? byte % 5 : odd[byte % 8];
 }
 
+// Mostly float and int32, else few nodes would be made.
+static TF_DataType likely_type(Machine *m) {
+    unsigned byte = next(m);
+    return byte < 128 ? TF_FLOAT : byte < 192 ? TF_INT32 : types[byte % 9];
+}
+
 static TF_Tensor *tensor(Machine *m) {
-    TF_DataType type = types[next(m) % 9];
+    TF_DataType type = likely_type(m);
     int64_t dims[4], count = 1;
-    int rank = (int)(next(m) % 4);
+    unsigned shape = next(m);
+    int rank = (int)(shape % 4);
     for (int i = 0; i < rank; i++) {
-        dims[i] = next(m) % 5;
+        dims[i] = shape < 160 ? 2 : next(m) % 5;
         count *= dims[i];
     }
     size_t size = type == TF_STRING ? sizeof(TF_TString) : TF_DataTypeSize(type);
@@ -151,7 +158,7 @@ static void add_node(Machine *m) {
         else
             TF_AddInput(desc, list[0]);
     }
-    for (unsigned i = shape >> 5; i; i--)
+    for (unsigned i = shape < 128 ? 0 : shape >> 5; i; i--)
         set_attr(m, desc);
     if (next(m) % 16 == 0 && m->n_outputs[g])
         TF_AddControlInput(desc, output_at(m, g).oper);
@@ -173,7 +180,7 @@ static void add_placeholder(Machine *m) {
     char room[16];
     int g = graph_at(m);
     TF_OperationDescription *desc = TF_NewOperation(m->graphs[g], "Placeholder", name(m, room));
-    TF_SetAttrType(desc, "dtype", types[next(m) % 9]);
+    TF_SetAttrType(desc, "dtype", likely_type(m));
     keep_outputs(m, g, TF_FinishOperation(desc, m->status));
 }
 
