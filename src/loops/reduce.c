@@ -194,7 +194,7 @@ static void settle(const ReducePlan *plan, const void *acc, void *out, int64_t n
 #define INTEGER_SETTLE(T, Wide)                                                 \
     do {                                                                  \
         T x = ((const T *)acc)[i];                                        \
-        ((T *)out)[i] = mean ? (T)((Wide)x / (Wide)whole) : norm ? (T)sqrt((double)x) : x; \
+        ((T *)out)[i] = mean ? (T)((Wide)x / (Wide)whole) : norm ? (T)sqrt(fmax((double)x, 0)) : x; \
     } while (0)
         case DT_int32: INTEGER_SETTLE(int32_t, int64_t); break;
         case DT_int64: INTEGER_SETTLE(int64_t, int64_t); break;

@@ -24,7 +24,11 @@ static Status *FN(fold_back)(Kernel *k) {
 #ifdef IS_INTEGER
         y[at] = (T)((uint64_t)y[at] + (uint64_t)x[i]);  // wraps
 #else
+#ifdef IS_INTEGER
+        y[at] = (T)((uint64_t)y[at] + (uint64_t)x[i]);  // wraps
+#else
         y[at] = STORE(LOAD(y[at]) + LOAD(x[i]));
+#endif
 #endif
     }
     return OK;
