@@ -84,7 +84,7 @@ static void add_part(Text *out, const Tensor *t, int d, int64_t first, int64_t s
         return;
     }
     int64_t n = t->shape.dims[d], step = shape_span(&t->shape, d + 1, t->shape.rank);
-    bool cut = shown >= 0 && n > 2 * shown;
+    bool cut = shown >= 0 && n - shown > shown;
     text_char(out, '[');
     for (int64_t i = 0; i < n; i++) {
         if (i)
