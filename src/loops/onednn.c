@@ -411,7 +411,7 @@ OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta,
     }
     if (!good) {
         onednn_free(op);
-        return NULL;
+        return NULL;  // NOLINT(clang-analyzer-unix.Malloc): onednn_free gave it back
     }
     sum_scratch(lib, op);
     return op;
