@@ -112,7 +112,7 @@ typedef struct PlanOptions {
     const DeviceSet *devices;
     bool soft_placement;
     bool partial;
-    int intra_threads, inter_threads;
+    int intra_threads, inter_threads;  // NEEDSWORK: inter is carried, but no node runs beside another yet
     uint32_t passes;       // BIT of plan/pass.h; what to run
     struct NodeStates *states;  // the session's: placement of stateful nodes and kernel state (plan/states.h)
     struct ResourceTable *resources;

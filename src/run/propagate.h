@@ -68,7 +68,6 @@ typedef struct Propagation {
     Tensor **pointers;            // room for the widest node
     int32_t started;              // whose completion is outstanding
     Status *status;               // the first error
-    const uint8_t *fed;           // partial runs: which feeds are here (by feed)
     Mutex lock;
     Condition completed;
     Started *done;                // guarded by lock

