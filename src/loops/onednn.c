@@ -7,21 +7,6 @@
 
 bool onednn_available(void) { return false; }
 bool onednn_has_threads(void) { return false; }
-// The library is C++ and throws where numbers are absurd, which no C caller survives: such shapes stay with the sibling.
-static bool is_sane(const WindowShape *s) {
-    enum { MOST_EXTENT = 1 << 24, MOST_STEP = 1 << 15 };
-    const int64_t extents[] = {s->batch, s->in_h, s->in_w, s->in_c, s->out_h, s->out_w, s->out_c, s->groups};
-    const int64_t steps[] = {s->filter_h, s->filter_w, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w,
-                             s->pad_top + 1, s->pad_left + 1};
-    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
-        if (extents[i] <= 0 || extents[i] > MOST_EXTENT)
-            return false;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (steps[i] <= 0 || steps[i] > MOST_STEP)
-            return false;
-    return true;
-}
-
 OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, bool bias, bool relu, int threads) {
     (void)pass, (void)shape, (void)bias, (void)relu, (void)threads;
     return NULL;

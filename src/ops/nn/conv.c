@@ -232,8 +232,8 @@ static void depthwise_filter_grad(Formula *f) {
     const Op op_##Name = {                                                                                         \
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
-        .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = conv_open, .close = conv_close,      \
-        .state_size = sizeof(ConvState),                                                                           \
+        .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = packed_open, .close = packed_close,  \
+        .state_size = sizeof(PackedState),                                                                          \
     };
 #define FLOATING "half, bfloat16, float, double"
 

@@ -1,0 +1,43 @@
+// Packed — weights in the layout that a fast kernel wants, made anew only when the weights change.
+//
+// Weights are known to be the same by the stamp of their buffer, which every write of a variable changes, or because they
+// are a constant of the graph. Others are packed into the scratch at each call. A node may be prepared for many shapes,
+// and each may want a layout of its own: its state keeps the last few.
+#pragma once
+#include "kernel/kernel.h"
+#include "thread/mutex.h"
+
+enum { PACKED_KEPT = 4 };
+
+// The state of a node, or its first member: Op.state_size = sizeof(PackedState), .open = packed_open, .close = packed_close.
+typedef struct {
+    Mutex lock;
+    struct {
+        Buffer *packed;
+        uint64_t id, stamp;
+    } kept[PACKED_KEPT];  // guarded by lock
+    int next;             // guarded by lock: which goes when none is free
+} PackedState;
+
+Status *packed_open(Opening *o);
+void packed_close(void *state);
+
+// Lays plain weights out; false: it could not.
+typedef bool PackFn(const void *object, const void *plain, void *packed);
+
+// Part of what a kernel's prepare fills.
+typedef struct {
+    PackFn *pack;
+    const void *object;   // lives as long as this
+    size_t bytes;         // of packed weights; 0: the plain ones are taken as they are
+    size_t at;            // in the scratch: room for those that can't be kept
+    uint64_t id;          // of this layout
+    int input;            // which holds the weights
+    bool constant;
+} Packing;
+
+// Plans the weights of `input`; adds room for `bytes` to p->scratch.
+void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
+// The weights as the kernel wants them, of `plain`, which is k->in[input] as the layout takes it (staged, perhaps).
+// `*out_kept` is to be released after their use, and may be NULL.
+FALLIBLE Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out);
