@@ -7,17 +7,15 @@ file(GLOB LEVEL_SOURCES CONFIGURE_DEPENDS src/loops/level/*.c)
 list(FILTER SOURCES EXCLUDE REGEX "_test\\.c$|/src/loops/level/")
 list(FILTER LEVEL_SOURCES EXCLUDE REGEX "_test\\.c$")
 
-# The assembler reads the list of known signatures into the object: no compiler tells of it.
+# The signatures of ops without kernel go into the library packed: the assembler takes them in (known_ops.c).
+find_program(GZIP gzip REQUIRED)
+set(KNOWN_OPS ${CMAKE_BINARY_DIR}/data/known_ops.sig.gz)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/data)
+add_custom_command(OUTPUT ${KNOWN_OPS}
+    COMMAND ${GZIP} -9nc ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig > ${KNOWN_OPS}
+    DEPENDS src/graph/known_ops.sig VERBATIM)
 set_source_files_properties(src/graph/known_ops.c PROPERTIES
-    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig)
-
-# A file may take in the data of its own name: x.c the bytes of x.sig. The compiler does not tell of it.
-foreach(source IN LISTS SOURCES)
-    string(REGEX REPLACE "\\.c$" ".sig" data ${source})
-    if(EXISTS ${data})
-        set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${data})
-    endif()
-endforeach()
+    OBJECT_DEPENDS ${KNOWN_OPS} INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/data)
 
 add_library(millrace_objects OBJECT ${SOURCES})
 target_include_directories(millrace_objects PRIVATE src include)

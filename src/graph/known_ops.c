@@ -1,35 +1,82 @@
 // Known ops — see known_ops.h.
 #include "graph/known_ops.h"
 
-// The assembler reads the file; it looks along the compiler's -I folders.
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+// The assembler reads the file that the build has packed; it looks along the compiler's -I folders.
 __asm__(".pushsection .rodata\n"
-        ".globl known_ops_first, known_ops_last\n"
-        ".hidden known_ops_first, known_ops_last\n"
-        "known_ops_first:\n"
-        ".incbin \"graph/known_ops.sig\"\n"
-        "known_ops_last:\n"
+        ".globl known_ops_packed, known_ops_packed_end\n"
+        ".hidden known_ops_packed, known_ops_packed_end\n"
+        "known_ops_packed:\n"
+        ".incbin \"known_ops.sig.gz\"\n"
+        "known_ops_packed_end:\n"
         ".byte 0\n"
         ".popsection\n");
-__attribute__((visibility("hidden"))) extern const char known_ops_first[], known_ops_last[];
+__attribute__((visibility("hidden"))) extern const char known_ops_packed[], known_ops_packed_end[];
+
+// Its first four bytes are the length of the text behind them. Made once, kept as long as the process: lines are views.
+static _Atomic(char *) unpacked;
+
+static char *unpack(void) {
+    size_t packed = (size_t)(known_ops_packed_end - known_ops_packed);
+    uint32_t n;
+    memcpy(&n, known_ops_packed_end - sizeof n, sizeof n);  // gzip says it at the end
+    char *bytes = malloc(sizeof n + n);
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, &n, sizeof n);
+    z_stream stream = {.next_in = (Bytef *)known_ops_packed, .avail_in = (uInt)packed,
+                       .next_out = (Bytef *)bytes + sizeof n, .avail_out = n};
+    int result = inflateInit2(&stream, 16 + MAX_WBITS);  // the form of gzip
+    if (result == Z_OK) {
+        result = inflate(&stream, Z_FINISH);
+        inflateEnd(&stream);
+    }
+    if (result == Z_STREAM_END)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+bool known_ops_read(void) {
+    if (atomic_load_explicit(&unpacked, memory_order_acquire))
+        return true;
+    char *none = NULL, *bytes = unpack();
+    if (bytes && !atomic_compare_exchange_strong(&unpacked, &none, bytes))
+        free(bytes);  // another thread was faster
+    return bytes != NULL;
+}
+
+static Str known_text(void) {
+    if (!known_ops_read())
+        return (Str){"", 0};
+    const char *bytes = atomic_load_explicit(&unpacked, memory_order_acquire);
+    uint32_t n;
+    memcpy(&n, bytes, sizeof n);
+    return (Str){bytes + sizeof n, n};
+}
 
 Str known_op_name(Str line) {
     const char *end = line.n && line.p[0] != '/' ? memchr(line.p, '(', line.n) : NULL;  // a comment has none
     return (Str){line.p, end ? (size_t)(end - line.p) : 0};
 }
 
-// The line that holds the byte at `p`.
-static Str line_around(const char *p) {
-    const char *first = p;
-    while (first > known_ops_first && first[-1] != '\n')
+// The line of the text that holds the byte at `p`.
+static Str line_around(Str text, const char *p) {
+    const char *first = p, *last = text.p + text.n;
+    while (first > text.p && first[-1] != '\n')
         first--;
-    const char *end = memchr(p, '\n', (size_t)(known_ops_last - p));
-    return (Str){first, (size_t)((end ? end : known_ops_last) - first)};
+    const char *end = memchr(p, '\n', (size_t)(last - p));
+    return (Str){first, (size_t)((end ? end : last) - first)};
 }
 
 bool known_op_find(Str name, Str *out_line) {
-    const char *low = known_ops_first, *high = known_ops_last;  // whole lines
+    Str text = known_text();
+    const char *low = text.p, *high = text.p + text.n;  // whole lines
     while (low < high) {
-        Str line = line_around(low + (high - low) / 2);
+        Str line = line_around(text, low + (high - low) / 2);
         int order = str_compare(name, known_op_name(line));
         if (order == 0 && name.n) {
             *out_line = line;
@@ -44,9 +91,9 @@ bool known_op_find(Str name, Str *out_line) {
 }
 
 bool known_op_next(size_t *at, Str *out_line) {
-    size_t n = (size_t)(known_ops_last - known_ops_first);
-    while (*at < n) {
-        Str line = line_around(known_ops_first + *at);
+    Str text = known_text();
+    while (*at < text.n) {
+        Str line = line_around(text, text.p + *at);
         *at += line.n + 1;
         if (known_op_name(line).n) {
             *out_line = line;

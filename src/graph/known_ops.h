@@ -1,10 +1,12 @@
 // Known ops — the signatures of TensorFlow's ops that have no kernel here, so that any graph imports.
 //
-// known_ops.sig is part of the library as text, sorted by name; lookup is a binary search over its bytes and costs
-// nothing before the first one. An op that gets a kernel carries its signature in its own file and leaves that list.
+// known_ops.sig is part of the library, packed: half a millisecond at the first question unpacks it for good. Its lines
+// are sorted by name, lookup is a binary search over the text. An op that gets a kernel carries its signature in its own
+// file and leaves that list.
 #pragma once
 #include "base/str.h"
 
+bool known_ops_read(void);                       // false: no memory for the text; the functions below then find nothing
 bool known_op_find(Str name, Str *out_line);     // the line of that op, without the newline
 // Visits the lines in order: `size_t at = 0; while (known_op_next(&at, &line)) ...`.
 bool known_op_next(size_t *at, Str *out_line);

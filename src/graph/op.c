@@ -114,10 +114,12 @@ static Status *type_find_slowly(Str name, const OpType **out) REQUIRES(ops.lock)
     TRY(names_fill());
     const Op *op = map_find(&ops.names, name);
     Str line = {0};
-    if (op)
+    if (op) {
         line = str_of(op->signature);
-    else
+    } else {
+        NEED_MEMORY(known_ops_read());
         NEED(known_op_find(name, &line), NOT_FOUND, "Op type not registered '%.*s' in this binary", STR_ARGS(name));
+    }
     return status_prefix(type_make(op, line, out), "the signature of %.*s", STR_ARGS(name));
 }
 
@@ -139,6 +141,7 @@ static Status *register_locked(const Op *op, const OpType **out) REQUIRES(ops.lo
     TRY(names_fill());
     NEED(!map_find(&ops.names, name), ALREADY_EXISTS, "Op '%.*s' is already registered", STR_ARGS(name));
     Str line;
+    NEED_MEMORY(known_ops_read());
     NEED(!known_op_find(name, &line), ALREADY_EXISTS, "Op '%.*s' is TensorFlow's own", STR_ARGS(name));
     NEED_MEMORY(vec_reserve(&ops.registered, ops.registered.n + 1));
     const OpType *type;
