@@ -171,7 +171,7 @@ static void windows(void) {
     WindowShape s = {4, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1};
     double flops = 2.0 * 4 * 28 * 28 * 64 * 64 * 9;
     for (int library = 0; library < 2; library++) {
-        Conv v = {.op = library ? onednn_conv(CONV_FORWARD, &s, false, false, 1) : NULL};
+        Conv v = {.op = library ? onednn_conv(CONV_FORWARD, &s, NULL, 1) : NULL};
         if ((library && !v.op) || !conv_prepare(CONV_FORWARD, DT_float, &s, &v.plan))
             continue;
         v.scratch = aligned_alloc(64, (library ? onednn_scratch(v.op) : v.plan.scratch) + 64);

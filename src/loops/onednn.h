@@ -5,6 +5,7 @@
 // several threads at once. All tensors are float and plain (NHWC, HWIO, row-major) except packed weights, whose layout
 // is the library's own choice: pack them once and keep the copy until the weights change.
 #pragma once
+#include "loops/epilogue.h"
 #include "loops/window.h"
 
 // The library is there and has opened. Opens it on the first call.
@@ -15,11 +16,12 @@ bool onednn_has_threads(void);
 typedef struct OnednnOp OnednnOp;
 
 // NULL where the library is missing, has no fast implementation ("ref" is never accepted) or refuses the shape.
-// Forward: x, filter, bias -> y. Input: dy, filter -> dx. Filter: x, dy -> d_filter. Bias and relu are of the forward
-// pass. `threads`: how many to run on; where that many are not to be had at run time, it runs on one.
-OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, bool bias, bool relu, int threads);
+// Forward: x, filter, bias -> y. Input: dy, filter -> dx. Filter: x, dy -> d_filter. `epilogue`: of the forward pass; NULL
+// for none. `threads`: how many to run on; where that many are not to be had at run time, it runs on one.
+// Its relu makes 0 of NaN.
+OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *epilogue, int threads);
 // c [m, n] = op(a) op(b), batch times; b is [k, n] or transposed [n, k]. `pack`: b may be packed (batch 1 only).
-OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool bias, bool relu,
+OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb, const Epilogue *epilogue,
                         bool pack, int threads);
 void onednn_free(OnednnOp *op);
 

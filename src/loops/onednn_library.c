@@ -1,9 +1,10 @@
 // Opening oneDNN, and giving its OpenMP regions threads of our pool.
 //
-// The library calls six functions of libgomp through jump slots of its own. Once it is loaded and bound, these slots are
-// pointed at the functions below: nothing is exported, and other users of OpenMP in the process never notice. Where the
-// slots are not exactly these six, or somebody else had opened the library before us, it stays on one thread instead,
-// by OpenMP's own per-thread setting, which is restored after each call.
+// The library calls six functions of libgomp through jump slots of its own (version 3 one more, from a part that we
+// never enter). Once it is loaded and bound, these slots are pointed at the functions below: nothing is exported, and
+// other users of OpenMP in the process never notice. Where the slots are not exactly these, or somebody else had opened
+// the library before us, it stays on one thread instead, by OpenMP's own per-thread setting, which is restored after
+// each call.
 #define _GNU_SOURCE
 #include "loops/onednn_internal.h"
 
@@ -94,6 +95,7 @@ static const struct {
     {"omp_get_max_threads", (void *)our_max_threads}, {"omp_get_num_threads", (void *)our_num_threads},
     {"omp_get_thread_num", (void *)our_thread_num},   {"omp_in_parallel", (void *)our_in_parallel},
 };
+static const char of_compiled_graphs[] = "omp_set_num_threads";  // only those of dnnl_graph_* call it
 
 // ---- the slots ----
 
@@ -109,7 +111,7 @@ static void look_at(const struct link_map *map, const ElfW(Rela) *rows, size_t n
         const char *name = names + symbols[ELF64_R_SYM(rows[i].r_info)].st_name;
         if (strncmp(name, "GOMP_", 5) && strncmp(name, "omp_", 4) && strncmp(name, "__kmpc_", 7))
             continue;
-        bool known = false;
+        bool known = !strcmp(name, of_compiled_graphs);
         for (int k = 0; k < 6; k++)
             if (!strcmp(name, stand_ins[k].name)) {
                 known = true;
@@ -196,11 +198,22 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int (*real_max_threads)(void);
 static void (*real_set_threads)(int);
 
-static void open_library(void) {
+// Version 2 is found by its number. Version 3 has been packaged under its own and under its minor number, which may be
+// that of an earlier release than the headers say.
+static void *open_by_name(int mode) {
     char name[32];
     snprintf(name, sizeof name, "libdnnl.so.%d", DNNL_VERSION_MAJOR);
-    void *shared = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    void *handle = shared ? shared : dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *handle = dlopen(name, mode);
+    for (int minor = DNNL_VERSION_MINOR; !handle && DNNL_VERSION_MAJOR > 2 && minor >= 0; minor--) {
+        snprintf(name, sizeof name, "libdnnl.so.%d.%d", DNNL_VERSION_MAJOR, minor);
+        handle = dlopen(name, mode);
+    }
+    return handle;
+}
+
+static void open_library(void) {
+    void *shared = open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *handle = shared ? shared : open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle)
         return;
 #define F(function)                                         \
@@ -209,6 +222,8 @@ static void open_library(void) {
         return;
     ONEDNN_FUNCTIONS(F)
 #undef F
+    if (library.dnnl_version()->major != DNNL_VERSION_MAJOR)
+        return;
     *(void **)&real_max_threads = dlsym(handle, "omp_get_max_threads");
     *(void **)&real_set_threads = dlsym(handle, "omp_set_num_threads");
     library.patched = !shared && patch(handle);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "loops/gemm.h"
 #include "loops/onednn.h"
@@ -38,61 +39,97 @@ static const WindowShape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static int check_conv(const WindowShape *s, ConvPass pass, int threads) {
-    OnednnOp *op = onednn_conv(pass, s, true, true, threads);
+// What the library does on the way out, in plain C. `held`: what the output held before.
+static void finish_plainly(const Epilogue *e, const float *held, float *y, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        float v = y[i] + (e->sum ? held[i] : 0);
+        switch (e->activation) {
+        case ACTIVATION_NONE: break;
+        case ACTIVATION_RELU: v = v > 0 ? v : 0; break;
+        case ACTIVATION_RELU6: v = v > 6 ? 6 : v > 0 ? v : 0; break;
+        case ACTIVATION_ELU: v = v > 0 ? v : expm1f(v); break;
+        case ACTIVATION_TANH: v = tanhf(v); break;
+        case ACTIVATION_SIGMOID: v = 1 / (1 + expf(-v)); break;
+        case ACTIVATION_LEAKY_RELU: v = v > 0 ? v : e->alpha * v; break;
+        }
+        y[i] = v;
+    }
+}
+
+static float *packed_weights(const OnednnOp *op, const float *plain) {
+    if (!onednn_packed_bytes(op))
+        return NULL;
+    float *packed = aligned_alloc(64, (onednn_packed_bytes(op) + 127) / 64 * 64);
+    ck_assert(onednn_pack(op, plain, packed));
+    return packed;
+}
+
+static int check_conv(const WindowShape *s, ConvPass pass, const Epilogue *epilogue, int threads) {
+    OnednnOp *op = onednn_conv(pass, s, epilogue, threads);
     if (!op)
         return 0;
     int64_t nx = s->batch * s->in_h * s->in_w * s->in_c, ny = s->batch * s->out_h * s->out_w * s->out_c;
     int64_t nf = s->filter_h * s->filter_w * s->in_c / s->groups * s->out_c;
     float *x = random_floats(nx), *y = random_floats(ny), *filter = random_floats(nf), *bias = random_floats(s->out_c);
     int64_t n = pass == CONV_FORWARD ? ny : pass == CONV_INPUT ? nx : nf;
-    float *got = random_floats(n), *want = random_floats(n);
-    void *scratch = aligned_alloc(64, onednn_scratch(op) + 64), *packed = NULL;
-    if (onednn_packed_bytes(op)) {
-        packed = aligned_alloc(64, (onednn_packed_bytes(op) + 127) / 64 * 64);
-        ck_assert(onednn_pack(op, filter, packed));
-    }
+    float *got = random_floats(n), *want = random_floats(n), *held = random_floats(n);
+    void *scratch = aligned_alloc(64, onednn_scratch(op) + 64);
+    float *packed = packed_weights(op, filter);
     const void *weights = packed ? packed : filter;
     const void *a = pass == CONV_INPUT ? y : x, *b = pass == CONV_FILTER ? y : weights;
-    for (int again = 0; again < 2; again++)
-        ck_assert(onednn_run(op, a, b, pass == CONV_FORWARD ? bias : NULL, got, scratch));
+    for (int again = 0; again < 2; again++) {
+        memcpy(got, held, (size_t)n * sizeof *got);
+        ck_assert(onednn_run(op, a, b, pass == CONV_FORWARD && epilogue->bias ? bias : NULL, got, scratch));
+    }
     ConvPlan plan;
     ck_assert(conv_prepare(pass, DT_float, s, &plan));
     void *own = aligned_alloc(64, plan.scratch);
     if (pass == CONV_FORWARD)
-        conv_forward(&plan, x, filter, bias, true, want, own, 0, plan.units);
+        conv_forward(&plan, x, filter, epilogue->bias ? bias : NULL, false, want, own, 0, plan.units);
     else if (pass == CONV_INPUT)
         conv_input(&plan, y, filter, want, own, 0, plan.units);
     else
         conv_filter(&plan, x, y, want, own, 0, plan.units);
+    if (pass == CONV_FORWARD)
+        finish_plainly(epilogue, held, want, n);
     expect_close(got, want, n, onednn_name(op));
     onednn_free(op);
-    free(x), free(y), free(filter), free(bias), free(got), free(want), free(scratch), free(packed), free(own);
+    free(x), free(y), free(filter), free(bias), free(got), free(want), free(held), free(scratch), free(packed), free(own);
     return 1;
 }
+
+static const Epilogue bias_relu = {.bias = true, .activation = ACTIVATION_RELU};
+
+START_TEST(epilogues_agree) {
+    for (int activation = ACTIVATION_NONE; activation <= ACTIVATION_LEAKY_RELU; activation++)
+        for (int way = 0; way < 4; way++)
+            for (int i = 0; i < SHAPES; i++) {
+                Epilogue e = {.bias = way & 1, .sum = way >> 1, .activation = (Activation)activation, .alpha = 0.2f};
+                check_conv(&shapes[i], CONV_FORWARD, &e, 1 + way % 2);
+            }
+}
+END_TEST
 
 START_TEST(convolutions_agree) {
     int done = 0;
     for (int threads = 1; threads <= 3; threads++)
         for (int i = 0; i < SHAPES; i++)
             for (int pass = 0; pass < 3; pass++)
-                done += check_conv(&shapes[i], (ConvPass)pass, threads);
+                done += check_conv(&shapes[i], (ConvPass)pass, &bias_relu, threads);
     ck_assert(onednn_available() ? done > SHAPES : done == 0);
 }
 END_TEST
 
 static void check_matmul(int64_t batch, int m, int n, int k, int way, int threads) {
     bool ta = way & 1, tb = way >> 1 & 1, pack = way >> 2 & 1;
-    OnednnOp *op = onednn_matmul(batch, m, n, k, ta, tb, true, way & 1, pack, threads);
+    Epilogue epilogue = {.bias = true, .activation = way & 1 ? ACTIVATION_RELU : ACTIVATION_NONE};
+    OnednnOp *op = onednn_matmul(batch, m, n, k, ta, tb, &epilogue, pack, threads);
     if (!op)
         return;
     float *a = random_floats(batch * m * k), *b = random_floats(batch * n * k), *bias = random_floats(n);
     float *got = random_floats(batch * m * n), *want = random_floats(batch * m * n);
-    void *scratch = aligned_alloc(64, onednn_scratch(op) + 64), *packed = NULL;
-    if (onednn_packed_bytes(op)) {
-        packed = aligned_alloc(64, (onednn_packed_bytes(op) + 127) / 64 * 64);
-        ck_assert(onednn_pack(op, b, packed));
-    }
+    void *scratch = aligned_alloc(64, onednn_scratch(op) + 64);
+    float *packed = packed_weights(op, b);
     ck_assert(onednn_run(op, a, packed ? packed : b, bias, got, scratch));
     GemmShape g = {.m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n, .ta = ta, .tb = tb,
                    .relu = way & 1, .bias = bias};
@@ -112,7 +149,7 @@ START_TEST(matrix_products_agree) {
             check_matmul(1, 7, 33, 5, way, threads);
             check_matmul(3, 20, 16, 12, way & 3, threads);
         }
-    ck_assert(!onednn_matmul(1, 0, 4, 4, false, false, false, false, false, 1));
+    ck_assert(!onednn_matmul(1, 0, 4, 4, false, false, NULL, false, 1));
 }
 END_TEST
 
@@ -147,7 +184,7 @@ START_TEST(threads_do_not_meet) {
         ck_assert_int_eq(pthread_create(&thread[i], NULL, run_many, NULL), 0);
     for (int i = 0; i < 3; i++)
         pthread_join(thread[i], NULL);
-    Shared s = {.op = onednn_matmul(1, 64, 64, 64, false, false, false, false, false, 2)};
+    Shared s = {.op = onednn_matmul(1, 64, 64, 64, false, false, NULL, false, 2)};
     if (!s.op)
         return;
     float *a = random_floats(4096), *b = random_floats(4096), *want = random_floats(4096);
@@ -169,6 +206,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, convolutions_agree);
+    tcase_add_test(tests, epilogues_agree);
     tcase_add_test(tests, matrix_products_agree);
     tcase_add_test(tests, threads_do_not_meet);
     suite_add_tcase(suite, tests);

@@ -207,8 +207,7 @@ static Status *choose_library(Prepare *p, const GemmShape *shape, int threads) {
     double work = (double)plan->batch * (double)shape->m * (double)shape->n * (double)shape->k;
     if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || work < WORTH_THE_LIBRARY)
         return OK;
-    own->library = onednn_matmul(plan->batch, shape->m, shape->n, shape->k, shape->ta, shape->tb, false, false, false,
-                                 threads);
+    own->library = onednn_matmul(plan->batch, shape->m, shape->n, shape->k, shape->ta, shape->tb, NULL, false, threads);
     if (!own->library)
         return OK;
     size_t scratch = onednn_scratch(own->library);

@@ -43,7 +43,7 @@ static bool is_empty(const WindowShape *w) {
 Status *conv_prepare_library(Prepare *p, Conv *conv, int64_t multiplications) {
     if (multiplications < WORTH_THE_LIBRARY || is_empty(&conv->window) || !onednn_available())
         return OK;
-    conv->library = onednn_conv(conv->pass, &conv->window, false, false, p->threads);
+    conv->library = onednn_conv(conv->pass, &conv->window, NULL, p->threads);
     if (!conv->library)
         return OK;
     TRY(prepare_cleanup(p, free_library, conv->library));
