@@ -1,6 +1,6 @@
 // loops — what the inner loops cost on this machine: per op, per CPU level, against the speed of memory.
 //
-//     ninja -C build bench_loops && build/bench/bench_loops [elementwise|gemm|memory|window]
+//     ninja -C build bench_loops && build/bench/bench_loops [elementwise|gemm|memory|window|winograd [words of a name]]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "loops/onednn.h"
 #include "loops/reduce.h"
 #include "loops/window.h"
+#include "loops/winograd.h"
 
 static const int levels[] = {1, 3, 4};
 enum { LARGE = 1 << 20 };
@@ -187,6 +188,87 @@ static void windows(void) {
     }
 }
 
+// A 3x3 convolution: all passes by winograd.h at each level, and by oneDNN at its own (ONEDNN_MAX_CPU_ISA lowers it).
+typedef struct {
+    const char *name;
+    int batch, extent, in_c, out_c;
+} Layer;
+static const Layer layers[] = {
+    {"demo c2", 64, 14, 32, 64}, {"vgg c2", 4, 112, 64, 128}, {"vgg c3", 4, 56, 128, 256}, {"vgg c4", 4, 56, 256, 256},
+    {"vgg c5", 4, 28, 256, 512}, {"vgg c6", 8, 28, 512, 512}, {"vgg c8", 16, 14, 512, 512}, {"resnet 64", 8, 56, 64, 64},
+    {"resnet 128", 8, 28, 128, 128}, {"resnet 256", 8, 14, 256, 256}, {"resnet 512", 8, 7, 512, 512},
+    {"googlenet c2", 16, 56, 64, 192}, {"googlenet 3a", 16, 28, 96, 128}, {"alexnet c3", 32, 13, 192, 384},
+    {"alexnet c4", 32, 13, 384, 256}, {"alexnet c5", 32, 13, 256, 256}, {"narrow", 16, 28, 16, 32}, {"tiny", 1, 14, 32, 32},
+};
+typedef struct {
+    WinogradPlan plan;
+    OnednnOp *op;
+    float *x, *filter, *y, *packed, *partial;
+    void *scratch;
+} Passes;
+static void run_pass(void *arg) {
+    Passes *v = arg;
+    const WinogradPlan *p = &v->plan;
+    bool input = p->pass == CONV_INPUT;
+    if (v->op)
+        onednn_run(v->op, input ? v->y : v->x, p->pass == CONV_FILTER ? v->y : v->packed ? v->packed : v->filter, NULL,
+                   p->pass == CONV_FORWARD ? v->y : input ? v->x : v->filter, v->scratch);
+    else if (p->pass == CONV_FILTER) {
+        winograd_filter(p, v->x, v->y, v->filter, v->partial, v->scratch, 0, p->units);
+        winograd_filter_finish(p, v->filter, v->partial);
+    } else
+        winograd_run(p, input ? v->y : v->x, v->packed, NULL, false, input ? v->x : v->y, v->scratch, 0, p->units);
+}
+static void run_pack(void *arg) {
+    Passes *v = arg;
+    winograd_pack(&v->plan, v->filter, v->packed, 0, v->plan.pack_units);
+}
+
+static void *room(size_t bytes) {
+    void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+// GF/s of a plain convolution of the same size, with and without the packing of the filter.
+static void layer(const Layer *l, int level) {
+    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, 3, 3, 1, 1, 1, 1, 1, 1, 1};
+    double flops = 18.0 * l->batch * l->extent * l->extent * l->in_c * l->out_c;
+    size_t pixels = (size_t)l->batch * (size_t)(l->extent * l->extent) * sizeof(float);
+    printf("%-14s %2d x %3d^2 x %3d to %3d %s", l->name, l->batch, l->extent, l->in_c, l->out_c,
+           level == 4 ? "v4" : level == 3 ? "v3" : "library");
+    for (int pass = CONV_FORWARD; pass <= CONV_FILTER; pass++) {
+        Passes v = {.x = room(pixels * (size_t)l->in_c), .y = room(pixels * (size_t)l->out_c),
+                    .filter = room((size_t)(9 * l->in_c * l->out_c) * sizeof(float))};
+        bool there = winograd_prepare((ConvPass)pass, &s, 1, &v.plan);
+        if (!level)
+            there = (v.op = onednn_conv((ConvPass)pass, &s, false, false, 1)) != NULL;
+        if (there) {
+            size_t packed = v.op ? onednn_packed_bytes(v.op) : v.plan.packed;
+            v.scratch = room(v.op ? onednn_scratch(v.op) : v.plan.scratch);
+            v.packed = packed ? room(packed) : NULL;
+            v.partial = room(v.plan.partial);
+            double pack = v.op || pass == CONV_FILTER ? 0 : seconds(run_pack, &v), t = seconds(run_pass, &v);
+            printf(" | %6.1f (%6.1f) %7.0f us", flops / t * 1e-9, flops / (t + pack) * 1e-9, (t + pack) * 1e6);
+            free(v.scratch), free(v.packed), free(v.partial);
+        }
+        onednn_free(v.op);
+        free(v.x), free(v.y), free(v.filter);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void winograd(const char *only) {
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        for (int level = 4; level >= 3 && strstr(layers[i].name, only); level--) {
+            if (level == 4)
+                loops_choose_level(4), layer(&layers[i], 0);
+            if (loops_choose_level(level))
+                layer(&layers[i], level);
+        }
+}
+
 int main(int count, char **words) {
     const char *only = count > 1 ? words[1] : "";
     size_t room = 8 * LARGE * sizeof *a;
@@ -201,6 +283,8 @@ int main(int count, char **words) {
         memory();
     if (!*only || !strcmp(only, "window"))
         windows();
+    if (!*only || !strcmp(only, "winograd"))
+        winograd(count > 2 ? words[2] : "");
     free(a), free(b), free(c);
     return 0;
 }

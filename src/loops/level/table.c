@@ -13,6 +13,7 @@ extern const GemmFn LEVEL(loop_gemms)[TYPES];
 extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
                                uint32_t *out);
 extern const WindowTable LEVEL(loop_windows);
+extern const WinogradTable LEVEL(loop_winograd);
 
 const LoopTable LEVEL(loops) = {
     .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32),
@@ -28,5 +29,6 @@ const LoopTable LEVEL(loops) = {
     .transpose = LEVEL(loop_transposes),
     .gemm = LEVEL(loop_gemms),
     .window = &LEVEL(loop_windows),
+    .winograd = &LEVEL(loop_winograd),
     .philox = LEVEL(loop_philox),
 };

@@ -71,6 +71,29 @@ typedef struct {
     void (*max_grad_2x2[4])(const void *const x[4], const void *dy, void *const dx[4], int64_t n);
 } WindowTable;
 
+// 3x3 convolutions by 36 products (level/winograd.c says how things lie); lanes is 0 where the level has none.
+// `point`: floats from one of the 36 points to the next, `block`: from a vector of channels to the next.
+typedef struct {
+    int lanes, rows, gradient_rows;   // floats of a vector; tiles, and channels, that a product takes at a time
+    // Pixels beyond the image must point to zeros. Lanes beyond the channels are written as 0.
+    void (*image_tile)(const float *const pixels[36], int64_t channels, float *out, int64_t point, int64_t block);
+    void (*gradient_tile)(const float *const pixels[16], int64_t channels, float *out, int64_t point, int64_t block);
+    // Pixels that are NULL are left out.
+    void (*result_tile)(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
+                        float *const pixels[16]);
+    // The row of one input channel in a filter packed as [point][panel][input channel][2 * lanes]; `panel`: floats from
+    // a panel of two vectors of output channels to the next.
+    void (*filter_row)(const float *const taps[9], int64_t n, float *out, int64_t point, int64_t panel);
+    void (*filter_gradient_row)(const float *in, int64_t point, int64_t n, float *const taps[9]);
+    // At one point: c[vector][tile] = sum over k of a[k / lanes][tile][k % lanes] * b[panel][k][vector].
+    void (*products)(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors, float *c,
+                     int64_t c_block);
+    // At one point: c[row][vector] = sum over tiles of a[tile][row] * b[vector][tile], added to c if `add`; whole vectors
+    // of rows.
+    void (*gradient_products)(const float *a, int64_t a_block, int64_t rows, const float *b, int64_t b_block,
+                              int64_t vectors, int64_t tiles, float *c, int64_t ldc, bool add);
+} WinogradTable;
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
@@ -81,6 +104,7 @@ typedef struct {
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
     const WindowTable *window;
+    const WinogradTable *winograd;
     PhiloxFn philox;
 } LoopTable;
 

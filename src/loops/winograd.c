@@ -1,0 +1,268 @@
+// Winograd — see winograd.h. The walk over tiles, blocks and chunks of channels; level/winograd.c has the arithmetic.
+#include "loops/winograd.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "loops/level/table.h"
+
+enum { POINTS = 36, TAPS = 9, TILE = 4, IMAGE_TILE = 6 };
+
+// Where transformed tiles lie: [point][vector of channels][tile][lanes].
+typedef struct {
+    int64_t point, block;
+} Layout;
+
+// `tiles` tiles of `channels` channels. An odd number of lines between points spreads them over the caches' sets.
+static Layout layout_of(int lanes, int64_t channels, int64_t tiles) {
+    int64_t point = div_up(channels, lanes) * tiles * lanes;
+    return (Layout){.point = (int64_t)round_up((size_t)point, 32) + 16, .block = tiles * lanes};
+}
+
+static Layout packed_layout(const WinogradPlan *plan, int lanes) {  // block: from a panel to the next
+    int64_t panel = plan->in_c * 2 * lanes;
+    return (Layout){.point = (int64_t)round_up((size_t)(div_up(plan->out_c, 2 * lanes) * panel), 32) + 16, .block = panel};
+}
+
+// ---------------------------------------- plan
+
+enum { BLOCK_BYTES = 1 << 20, LEAST_TILES = 24, MOST_TILES = 96, CHUNK = 256, GRADIENT_CHUNK = 128, MOST_CUTS = 16 };
+
+static void plan_forward(WinogradPlan *p, int lanes, int threads) {
+    p->chunk_in = p->in_c;
+    p->chunks_in = 1;
+    p->chunks_out = div_up(p->out_c, CHUNK);
+    p->chunk_out = (int64_t)round_up((size_t)div_up(p->out_c, p->chunks_out), (size_t)(2 * lanes));
+    p->chunks_out = div_up(p->out_c, p->chunk_out);
+    int64_t tile = POINTS * (int64_t)sizeof(float) * (p->in_c + p->chunk_out);
+    p->block = min_i64(MOST_TILES, max_i64(LEAST_TILES, BLOCK_BYTES / tile / 12 * 12));
+    if (threads > 1)
+        p->block = min_i64(p->block, max_i64(12, div_up(p->tiles, 2 * threads)));
+    p->block = max_i64(1, min_i64(p->block, p->tiles));
+    p->units = div_up(p->tiles, p->block) * p->chunks_out;
+    Layout in = layout_of(lanes, p->in_c, p->block), out = layout_of(lanes, p->chunk_out, p->block);
+    p->scratch = (size_t)(POINTS * (in.point + out.point) + (int64_t)round_up((size_t)p->in_c, 16)) * sizeof(float);
+    p->packed = (size_t)(POINTS * packed_layout(p, lanes).point) * sizeof(float);
+    p->pack_units = div_up(p->in_c, lanes);
+}
+
+static int64_t gradient_cut(int64_t channels, int lanes, int64_t *chunks) {
+    int64_t most = max_i64(1, div_up(channels, GRADIENT_CHUNK));
+    int64_t chunk = (int64_t)round_up((size_t)div_up(channels, most), (size_t)lanes);
+    *chunks = div_up(channels, chunk);
+    return chunk;
+}
+
+static void plan_filter(WinogradPlan *p, int lanes) {
+    p->chunk_in = gradient_cut(p->in_c, lanes, &p->chunks_in);
+    p->chunk_out = gradient_cut(p->out_c, lanes, &p->chunks_out);
+    int64_t tile = POINTS * (int64_t)sizeof(float) * (p->chunk_in + p->chunk_out), chunks = p->chunks_in * p->chunks_out;
+    p->block = min_i64(MOST_TILES, max_i64(LEAST_TILES, BLOCK_BYTES / tile / 12 * 12));
+    p->block = max_i64(1, min_i64(p->block, p->tiles));
+    p->cuts = max_i64(1, min_i64(MOST_CUTS / chunks, p->tiles / (2 * p->block)));
+    p->cut = div_up(div_up(p->tiles, p->cuts), p->block) * p->block;
+    p->cuts = max_i64(1, div_up(p->tiles, max_i64(1, p->cut)));
+    p->units = chunks * p->cuts;
+    Layout in = layout_of(lanes, p->chunk_in, p->block), out = layout_of(lanes, p->chunk_out, p->block);
+    int64_t sums = layout_of(lanes, p->chunk_out, p->chunk_in).point, zeros = max_i64(p->chunk_in, p->chunk_out);
+    p->scratch = (size_t)(POINTS * (in.point + out.point + sums) + zeros) * sizeof(float);
+    p->partial = (size_t)((p->cuts - 1) * TAPS * p->in_c * p->out_c) * sizeof(float);
+}
+
+bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, WinogradPlan *plan) {
+    int lanes = loops_table()->winograd->lanes;
+    if (!lanes || s->filter_h != 3 || s->filter_w != 3 || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 ||
+        s->dilation_w != 1 || s->groups != 1 || s->in_c < 1 || s->out_c < 1)
+        return false;
+    WinogradPlan p = {.pass = pass, .batch = s->batch, .in_h = s->in_h, .in_w = s->in_w, .in_c = s->in_c,
+                      .out_h = s->out_h, .out_w = s->out_w, .out_c = s->out_c, .pad_top = s->pad_top,
+                      .pad_left = s->pad_left, .cuts = 1};
+    if (pass == CONV_INPUT) {  // dx is dy, padded the other way, with the filter turned round
+        p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w, p.out_c = s->in_c;
+        p.pad_top = 2 - s->pad_top, p.pad_left = 2 - s->pad_left;
+    }
+    p.tiles_h = div_up(p.out_h, TILE);
+    p.tiles_w = div_up(p.out_w, TILE);
+    p.tiles = p.batch * p.tiles_h * p.tiles_w;
+    if (pass == CONV_FILTER)
+        plan_filter(&p, lanes);
+    else
+        plan_forward(&p, lanes, threads);
+    p.scratch = round_up(p.scratch, 64);
+    *plan = p;
+    return true;
+}
+
+bool winograd_pays(const WinogradPlan *plan) {
+    return plan->in_c >= 16 && plan->out_c >= 16 && plan->tiles >= 16;
+}
+
+// ---------------------------------------- filters
+
+// Rows [first, last) of a panel from output channel c on. The filter lies as [3][3][out_c][in_c] and is turned round.
+static void pack_turned(const WinogradPlan *plan, const float *filter, int64_t c, int64_t first, int64_t last, float *panel,
+                        Layout layout) {
+    const WinogradTable *loops = loops_table()->winograd;
+    int64_t width = 2 * loops->lanes, n = min_i64(width, plan->out_c - c);
+    for (int64_t k = first; k < last; k++) {
+        float turned[TAPS][32];
+        const float *taps[TAPS];
+        for (int t = 0; t < TAPS; t++) {
+            const float *from = filter + ((TAPS - 1 - t) * plan->out_c + c) * plan->in_c + k;
+            for (int64_t j = 0; j < n; j++)
+                turned[t][j] = from[j * plan->in_c];
+            taps[t] = turned[t];
+        }
+        loops->filter_row(taps, n, panel + k * width, layout.point, layout.block);
+    }
+}
+
+void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed, int64_t first, int64_t last) {
+    const WinogradTable *loops = loops_table()->winograd;
+    int64_t lanes = loops->lanes, in_c = plan->in_c, out_c = plan->out_c;
+    Layout layout = packed_layout(plan, loops->lanes);
+    int64_t begin = first * lanes, end = min_i64(in_c, last * lanes);
+    if (plan->pass == CONV_INPUT) {
+        for (int64_t k = begin; k < end; k += lanes)
+            for (int64_t c = 0; c < out_c; c += 2 * lanes)
+                pack_turned(plan, filter, c, k, min_i64(end, k + lanes), packed + c / (2 * lanes) * layout.block, layout);
+        return;
+    }
+    for (int64_t k = begin; k < end; k++) {
+        const float *taps[TAPS];
+        for (int t = 0; t < TAPS; t++)
+            taps[t] = filter + (t * in_c + k) * out_c;
+        loops->filter_row(taps, out_c, packed + k * 2 * lanes, layout.point, layout.block);
+    }
+}
+
+// ---------------------------------------- tiles
+
+typedef struct {
+    int64_t n, y, x;  // image, and its tile
+} Place;
+
+static Place place_of(const WinogradPlan *plan, int64_t tile) {
+    int64_t each = plan->tiles_h * plan->tiles_w, at = tile % each;
+    return (Place){tile / each, at / plan->tiles_w, at % plan->tiles_w};
+}
+
+// Where the size x size pixels from (top, left) begin in an image; `outside` for those beyond it.
+static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channels, int64_t top, int64_t left, int size,
+                        const float *outside, const float **pixels) {
+    for (int y = 0; y < size; y++)
+        for (int x = 0; x < size; x++, pixels++) {
+            bool inside = top + y >= 0 && top + y < h && left + x >= 0 && left + x < w;
+            *pixels = inside ? image + ((top + y) * w + left + x) * channels : outside;
+        }
+}
+
+// Transforms tiles [from, to) of channels [c, c + n) of the images read.
+static void transform_images(const WinogradPlan *plan, const float *in, int64_t c, int64_t n, int64_t from, int64_t to,
+                             const float *zeros, float *out, Layout layout) {
+    const WinogradTable *loops = loops_table()->winograd;
+    for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
+        Place place = place_of(plan, tile);
+        const float *pixels[POINTS], *image = in + place.n * plan->in_h * plan->in_w * plan->in_c + c;
+        find_pixels(image, plan->in_h, plan->in_w, plan->in_c, place.y * TILE - plan->pad_top,
+                    place.x * TILE - plan->pad_left, IMAGE_TILE, zeros, pixels);
+        loops->image_tile(pixels, n, out, layout.point, layout.block);
+    }
+}
+
+static void transform_gradients(const WinogradPlan *plan, const float *dy, int64_t c, int64_t n, int64_t from, int64_t to,
+                                const float *zeros, float *out, Layout layout) {
+    const WinogradTable *loops = loops_table()->winograd;
+    for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
+        Place place = place_of(plan, tile);
+        const float *pixels[TILE * TILE], *image = dy + place.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, place.y * TILE, place.x * TILE, TILE, zeros, pixels);
+        loops->gradient_tile(pixels, n, out, layout.point, layout.block);
+    }
+}
+
+static void transform_results(const WinogradPlan *plan, const float *in, Layout layout, int64_t c, int64_t n, int64_t from,
+                              int64_t to, const float *bias, bool relu, float *out) {
+    const WinogradTable *loops = loops_table()->winograd;
+    for (int64_t tile = from; tile < to; tile++, in += loops->lanes) {
+        Place place = place_of(plan, tile);
+        float *pixels[TILE * TILE], *image = out + place.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, place.y * TILE, place.x * TILE, TILE, NULL,
+                    (const float **)pixels);
+        loops->result_tile(in, layout.point, layout.block, n, bias, relu, pixels);
+    }
+}
+
+// ---------------------------------------- passes
+
+void winograd_run(const WinogradPlan *plan, const float *in, const float *packed, const float *bias, bool relu,
+                  float *out, void *scratch, int64_t first, int64_t last) {
+    const WinogradTable *loops = loops_table()->winograd;
+    int lanes = loops->lanes;
+    Layout images = layout_of(lanes, plan->in_c, plan->block), results = layout_of(lanes, plan->chunk_out, plan->block);
+    Layout filters = packed_layout(plan, lanes);
+    float *a = scratch, *c = a + POINTS * images.point, *zeros = c + POINTS * results.point;
+    memset(zeros, 0, (size_t)plan->in_c * sizeof *zeros);
+    int64_t before = -1;  // the block whose images are in a
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t block = unit / plan->chunks_out, chunk = unit % plan->chunks_out * plan->chunk_out;
+        int64_t from = block * plan->block, to = min_i64(plan->tiles, from + plan->block);
+        int64_t n = min_i64(plan->chunk_out, plan->out_c - chunk);
+        if (block != before)
+            transform_images(plan, in, 0, plan->in_c, from, to, zeros, a, images);
+        before = block;
+        for (int point = 0; point < POINTS; point++)
+            loops->products(a + point * images.point, images.block, to - from, plan->in_c,
+                            packed + point * filters.point + chunk / (2 * lanes) * filters.block, div_up(n, lanes),
+                            c + point * results.point, results.block);
+        transform_results(plan, c, results, chunk, n, from, to, bias ? bias + chunk : NULL, relu, out);
+    }
+}
+
+// Sums over tiles [from, to) of the products of chunks of channels; then their gradient of the filter.
+static void filter_unit(const WinogradPlan *plan, const float *x, const float *dy, float *out, float *scratch, int64_t ci,
+                        int64_t co, int64_t from, int64_t to) {
+    const WinogradTable *loops = loops_table()->winograd;
+    int lanes = loops->lanes;
+    int64_t in = min_i64(plan->chunk_in, plan->in_c - ci), n = min_i64(plan->chunk_out, plan->out_c - co);
+    Layout images = layout_of(lanes, plan->chunk_in, plan->block);
+    Layout gradients = layout_of(lanes, plan->chunk_out, plan->block);
+    Layout sums = layout_of(lanes, plan->chunk_out, plan->chunk_in);
+    int64_t row = div_up(n, lanes) * lanes;
+    float *a = scratch, *b = a + POINTS * images.point, *c = b + POINTS * gradients.point;
+    float *zeros = c + POINTS * sums.point;
+    memset(zeros, 0, (size_t)max_i64(plan->chunk_in, plan->chunk_out) * sizeof *zeros);
+    for (int64_t tile = from; tile < to; tile += plan->block) {
+        int64_t end = min_i64(to, tile + plan->block);
+        transform_images(plan, x, ci, in, tile, end, zeros, a, images);
+        transform_gradients(plan, dy, co, n, tile, end, zeros, b, gradients);
+        for (int point = 0; point < POINTS; point++)
+            loops->gradient_products(a + point * images.point, images.block, in, b + point * gradients.point,
+                                     gradients.block, div_up(n, lanes), end - tile, c + point * sums.point, row,
+                                     tile > from);
+    }
+    if (from >= to)
+        memset(c, 0, (size_t)(POINTS * sums.point) * sizeof *c);
+    for (int64_t i = 0; i < in; i++) {
+        float *taps[TAPS];
+        for (int t = 0; t < TAPS; t++)
+            taps[t] = out + (t * plan->in_c + ci + i) * plan->out_c + co;
+        loops->filter_gradient_row(c + i * row, sums.point, n, taps);
+    }
+}
+
+void winograd_filter(const WinogradPlan *plan, const float *x, const float *dy, float *d_filter, float *partial,
+                     void *scratch, int64_t first, int64_t last) {
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t cut = unit % plan->cuts, chunk = unit / plan->cuts;
+        int64_t ci = chunk / plan->chunks_out * plan->chunk_in, co = chunk % plan->chunks_out * plan->chunk_out;
+        float *out = cut ? partial + (cut - 1) * TAPS * plan->in_c * plan->out_c : d_filter;
+        filter_unit(plan, x, dy, out, scratch, ci, co, cut * plan->cut, min_i64(plan->tiles, (cut + 1) * plan->cut));
+    }
+}
+
+void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial) {
+    int64_t n = TAPS * plan->in_c * plan->out_c;
+    for (int64_t cut = 1; cut < plan->cuts; cut++)
+        loops_table()->window->add_channels[0](partial + (cut - 1) * n, d_filter, n, 1);
+}
