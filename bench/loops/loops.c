@@ -215,7 +215,7 @@ static void run_pass(void *arg) {
                    p->pass == CONV_FORWARD ? v->y : input ? v->x : v->filter, v->scratch);
     else if (p->pass == CONV_FILTER) {
         winograd_filter(p, v->x, v->y, v->filter, v->partial, v->scratch, 0, p->units);
-        winograd_filter_finish(p, v->filter, v->partial);
+        winograd_filter_finish(p, v->filter, v->partial, 0, p->finish_units);
     } else
         winograd_run(p, input ? v->y : v->x, v->packed, NULL, false, input ? v->x : v->y, v->scratch, 0, p->units);
 }

@@ -66,6 +66,7 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     Layout in = layout_of(lanes, p->chunk_in, p->block), out = layout_of(lanes, p->chunk_out, p->block);
     int64_t sums = layout_of(lanes, p->chunk_out, p->chunk_in).point, zeros = max_i64(p->chunk_in, p->chunk_out);
     p->scratch = (size_t)(POINTS * (in.point + out.point + sums) + zeros) * sizeof(float);
+    p->finish_units = p->cuts > 1 ? TAPS * p->in_c : 0;
     p->partial = (size_t)((p->cuts - 1) * TAPS * p->in_c * p->out_c) * sizeof(float);
 }
 
@@ -261,8 +262,9 @@ void winograd_filter(const WinogradPlan *plan, const float *x, const float *dy, 
     }
 }
 
-void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial) {
-    int64_t n = TAPS * plan->in_c * plan->out_c;
-    for (int64_t cut = 1; cut < plan->cuts; cut++)
-        loops_table()->window->add_channels[0](partial + (cut - 1) * n, d_filter, n, 1);
+void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial, int64_t first,
+                            int64_t last) {
+    int64_t n = (last - first) * plan->out_c, at = first * plan->out_c;
+    for (int64_t cut = 1; cut < plan->cuts; cut++, partial += TAPS * plan->in_c * plan->out_c)
+        loops_table()->window->add_channels[0](partial + at, d_filter + at, n, 1);
 }

@@ -23,6 +23,7 @@ typedef struct {
     size_t packed;                       // bytes of the packed filter
     int64_t pack_units;
     size_t partial;                      // filter: bytes of the partial sums
+    int64_t finish_units;                // filter: 0 where there are none
 } WinogradPlan;
 
 // False where the shape is another than 3 x 3 with stride, dilation and groups of 1, or this CPU level has no loops.
@@ -36,7 +37,8 @@ void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed,
 // out (y or dx) of in (x or dy). Each output gets its bias (NULL: none), then is cut at 0 if `relu`.
 void winograd_run(const WinogradPlan *plan, const float *in, const float *packed, const float *bias, bool relu,
                   float *out, void *scratch, int64_t first, int64_t last);
-// d_filter of x and dy: all units, then the sum of what they left in `partial`.
+// d_filter of x and dy: all units, then units [first, last) of [0, finish_units) sum what they left in `partial`.
 void winograd_filter(const WinogradPlan *plan, const float *x, const float *dy, float *d_filter, float *partial,
                      void *scratch, int64_t first, int64_t last);
-void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial);
+void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial, int64_t first,
+                            int64_t last);

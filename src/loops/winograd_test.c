@@ -92,7 +92,7 @@ static float *result(const Case *c, ConvPass pass, int threads, int64_t step, bo
                          i);
     }
     if (pass == CONV_FILTER)
-        winograd_filter_finish(&p, out, partial);
+        winograd_filter_finish(&p, out, partial, 0, p.finish_units);
     free(packed), free(partial), free(scratch);
     return out;
 }

@@ -83,6 +83,8 @@ Status *conv_prepare_op(Prepare *p) {
         p->run = run_int32;
         return OK;
     }
+    if (compute == DT_float && conv_prepare_winograd(p, conv))
+        return OK;
     if (compute == DT_float)
         TRY(conv_prepare_library(p, conv, work));
     if (conv->library)

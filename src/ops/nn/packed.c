@@ -19,19 +19,22 @@ void packed_close(void *state) {
 // The place of a layout, or -1. The lock is held.
 static int place_of(const PackedState *state, uint64_t id) {
     for (int i = 0; i < PACKED_KEPT; i++)
-        if (state->kept[i].packed && state->kept[i].id == id)
+        if (state->kept[i].id == id)
             return i;
     return -1;
 }
 
-static Buffer *packed_find(PackedState *state, uint64_t id, uint64_t stamp) {
+// What is kept of weights with this stamp, or NULL. `*out_seen`: they were here before.
+static Buffer *packed_find(PackedState *state, uint64_t id, uint64_t stamp, bool *out_seen) {
     mutex_lock(&state->lock);
     int at = place_of(state, id);
-    Buffer *packed = at >= 0 && state->kept[at].stamp == stamp ? buffer_retain(state->kept[at].packed) : NULL;
+    *out_seen = at >= 0 && state->kept[at].stamp == stamp;
+    Buffer *packed = *out_seen ? buffer_retain(state->kept[at].packed) : NULL;
     mutex_unlock(&state->lock);
     return packed;
 }
 
+// `packed` may be NULL: seen, but not kept.
 static void packed_keep(PackedState *state, uint64_t id, uint64_t stamp, Buffer *packed) {
     mutex_lock(&state->lock);
     int at = place_of(state, id);
@@ -62,13 +65,16 @@ Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffe
     *out = plain;
     if (!packing->bytes)
         return OK;
-    if (!state || !stamp) {
-        void *packed = (char *)k->scratch + packing->at;
-        NEED(packing->pack(packing->object, plain, packed), INTERNAL, "the weights could not be laid out");
-        *out = packed;
+    bool seen = false;
+    Buffer *packed = state && stamp ? packed_find(state, packing->id, stamp, &seen) : NULL;
+    if (!packed && !(state && (seen || packing->constant))) {
+        void *here = (char *)k->scratch + packing->at;
+        NEED(packing->pack(packing->object, plain, here), INTERNAL, "the weights could not be laid out");
+        if (state && stamp)
+            packed_keep(state, packing->id, stamp, NULL);
+        *out = here;
         return OK;
     }
-    Buffer *packed = packed_find(state, packing->id, stamp);
     if (!packed) {
         TRY(buffer_new(&host_allocator, DT_uint8, packing->bytes, &packed));
         if (!packing->pack(packing->object, plain, packed->data)) {

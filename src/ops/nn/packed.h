@@ -1,8 +1,8 @@
 // Packed — weights in the layout that a fast kernel wants, made anew only when the weights change.
 //
 // Weights are known to be the same by the stamp of their buffer, which every write of a variable changes, or because they
-// are a constant of the graph. Others are packed into the scratch at each call. A node may be prepared for many shapes,
-// and each may want a layout of its own: its state keeps the last few.
+// are a constant of the graph. Those seen twice are kept; others, as in training, are packed into the scratch at each
+// call. A node may be prepared for many shapes, and each may want a layout of its own: its state keeps the last few.
 #pragma once
 #include "kernel/kernel.h"
 #include "thread/mutex.h"

@@ -1,0 +1,86 @@
+// Convolutions by Winograd's transforms — 3x3 in steps of 1, where that is faster than multiplying directly.
+#include "ops/nn/conv.h"
+#include "thread/pool.h"
+
+typedef struct {
+    const Conv *conv;
+    const float *a, *b;      // in and the packed filter, or x and dy
+    float *out, *partial;
+    Lanes lanes;
+} Work;
+
+typedef struct {
+    const WinogradPlan *plan;
+    const float *filter;
+    float *packed;
+} PackWork;
+
+static void pack_units(void *arg, int64_t first, int64_t last) {
+    const PackWork *work = arg;
+    winograd_pack(work->plan, work->filter, work->packed, first, last);
+}
+
+static bool pack_filter(const void *object, const void *plain, void *packed) {
+    const Conv *conv = object;
+    PackWork work = {&conv->winograd, plain, packed};
+    pool_parallel(conv->pack_threads, conv->winograd.pack_units, pack_units, &work);
+    return true;
+}
+
+static void run_units(void *arg, int64_t first, int64_t last) {
+    Work *work = arg;
+    const WinogradPlan *plan = &work->conv->winograd;
+    int lane = lanes_take(&work->lanes);
+    void *scratch = lanes_memory(&work->lanes, lane);
+    if (plan->pass == CONV_FILTER)
+        winograd_filter(plan, work->a, work->b, work->out, work->partial, scratch, first, last);
+    else
+        winograd_run(plan, work->a, work->b, NULL, false, work->out, scratch, first, last);
+    lanes_give(&work->lanes, lane);
+}
+
+static void finish_rows(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    winograd_filter_finish(&work->conv->winograd, work->out, work->partial, first, last);
+}
+
+static Status *run_winograd(Kernel *k) {
+    const Conv *conv = k->own;
+    const WinogradPlan *plan = &conv->winograd;
+    const void *a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
+    const void *b = stage_load(&conv->b, k, k->in[conv->in_b]->data);
+    if (conv->pass == CONV_INPUT) {
+        const void *filter = a;
+        a = b;
+        b = filter;
+    }
+    AUTO(buffer) Buffer *kept = NULL;
+    if (conv->pass != CONV_FILTER)
+        TRY(packing_load(&conv->packing, k, b, &kept, &b));
+    Work work = {.conv = conv, .a = a, .b = b, .partial = (float *)((char *)k->scratch + conv->at_partial)};
+    work.out = stage_target(&conv->out, k, k->out[0]->data);
+    lanes_open(k, &conv->lanes, &work.lanes);
+    kernel_parallel(k, plan->units, conv->unit_cost, run_units, &work);
+    if (plan->finish_units)
+        kernel_parallel(k, plan->finish_units, plan->cuts * plan->out_c / 4, finish_rows, &work);
+    stage_store(&conv->out, k, k->out[0]->data);
+    return OK;
+}
+
+bool conv_prepare_winograd(Prepare *p, Conv *conv) {
+    WinogradPlan *plan = &conv->winograd;
+    if (!winograd_prepare(conv->pass, &conv->window, p->threads, plan) || !winograd_pays(plan))
+        return false;
+    int64_t filter = plan->in_c * plan->out_c;
+    conv->pack_threads = filter >= 4096 ? p->threads : 1;
+    p->cost = p->cost / 3 + filter / 16;
+    conv->unit_cost = max_i64(1, p->cost / plan->units);
+    if (conv->pass != CONV_FILTER)
+        packing_prepare(p, conv->pass == CONV_FORWARD ? conv->in_b : conv->in_a, plan->packed, pack_filter, conv,
+                        &conv->packing);
+    conv->at_partial = round_up(p->scratch, 64);
+    p->scratch = conv->at_partial + plan->partial;
+    lanes_prepare(p, plan->scratch, plan->units, &conv->lanes);
+    p->run = run_winograd;
+    return true;
+}
