@@ -22,5 +22,10 @@ bool api_open(const char *path, Api *out, char *error, size_t room) {
     memcpy(&out->name, &symbol, sizeof symbol);
     EACH_API(TAKE)
 #undef TAKE
+#define TAKE_ANYWAY(type, name, arguments)      \
+    symbol = dlsym(library, #name);             \
+    memcpy(&out->name, &symbol, sizeof symbol);
+    EACH_MILLRACE(TAKE_ANYWAY)
+#undef TAKE_ANYWAY
     return true;
 }

@@ -53,9 +53,25 @@ enum { TF_FLOAT = 1, TF_INT32 = 3, TF_INT64 = 9, TF_BOOL = 10, TF_RESOURCE = 20 
     X(void, TF_DeleteTensor, (TF_Tensor *))
 // clang-format on
 
+// mr_plan_info of millrace.h.
+typedef struct PlanInfo {
+    size_t struct_size, num_nodes, num_run;
+    int is_dynamic, is_fixed;
+    int64_t arena_bytes, lower_bound;
+} PlanInfo;
+
+// clang-format off
+#define EACH_MILLRACE(X) \
+    X(void *, mr_plan_new, (TF_Session *, const TF_Output *, TF_Tensor *const *, int, const TF_Output *, int, \
+                            const TF_Operation *const *, int, TF_Status *)) \
+    X(void, mr_plan_delete, (void *)) \
+    X(void, mr_plan_get_info, (const void *, PlanInfo *))
+// clang-format on
+
 typedef struct Api {
 #define FIELD(type, name, arguments) type(*name) arguments;
     EACH_API(FIELD)
+    EACH_MILLRACE(FIELD)    // NULL in other libraries
 #undef FIELD
 } Api;
 

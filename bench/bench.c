@@ -1,29 +1,18 @@
-// bench — compares Millrace with TensorFlow: `bench [NAME...] [--rounds N] [--threads N] [--millrace PATH]
-// [--tensorflow PATH]`. A NAME is a bench or the beginning of one ("chain"); none means all. See README.md.
+// bench — compares Millrace with TensorFlow and PyTorch: `bench [NAME...] [--rounds N] [--threads N] [--seconds N]
+// [--millrace PATH] [--tensorflow PATH] [--torch PYTHON]`. A NAME is a bench or the beginning of one ("chain"); none
+// means all of the small ones. See README.md.
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "column.h"
+#include "workloads.h"
 
-enum { COLUMNS = 5, ROUNDS_MAX = 101 };
-
-typedef struct Column {
-    const char *library;
-    Setting setting;
-    pid_t pid;
-    FILE *to, *from;
-    bool open;                       // the bench at hand runs in this column
-    double value, round[ROUNDS_MAX];
-    int rounds;
-    char line[512];                  // the last reply
-} Column;
+enum { COLUMNS = 5 };
 
 static const Bench *const ALL[] = {
     &bench_chain_fixed,    &bench_chain_late,    &bench_chain_dynamic,  &bench_null_step,     &bench_loop,
@@ -33,84 +22,21 @@ enum { ALL_COUNT = sizeof ALL / sizeof *ALL };
 
 // TensorFlow's settings: as it comes, and the ways known to make small graphs fast. inter = -1 runs the step on the
 // caller's own thread; the single-threaded executor refuses control flow.
-static const Setting SETTINGS[COLUMNS] = {{"millrace", false, 0, 0, NULL},
-                                          {"default", false, 0, 0, NULL},
-                                          {"1 thread", true, 1, 1, NULL},
-                                          {"caller's thread", true, 1, -1, NULL},
-                                          {"single-threaded executor", true, 1, -1, "SINGLE_THREADED_EXECUTOR"}};
+static const Setting SETTINGS[COLUMNS] = {{"millrace", false, 0, 0, NULL, false},
+                                          {"default", false, 0, 0, NULL, false},
+                                          {"1 thread", true, 1, 1, NULL, false},
+                                          {"caller's thread", true, 1, -1, NULL, false},
+                                          {"single-threaded executor", true, 1, -1, "SINGLE_THREADED_EXECUTOR", false}};
 
 const Bench *bench_find(const char *name) {
     for (int i = 0; i < ALL_COUNT; i++)
         if (!strcmp(ALL[i]->name, name))
             return ALL[i];
-    return NULL;
-}
-
-static bool reply(Column *column) {
-    if (!fgets(column->line, sizeof column->line, column->from)) {
-        snprintf(column->line, sizeof column->line, "error the process died");
-        return false;
-    }
-    column->line[strcspn(column->line, "\n")] = 0;
-    return strncmp(column->line, "error", 5) != 0;
-}
-
-static void ask(Column *column, const char *request, const char *argument) {
-    fprintf(column->to, "%s%s\n", request, argument);
-    fflush(column->to);
-}
-
-// Starts this program anew as a child that serves requests; what it writes to stderr is dropped unless asked for.
-static bool start(Column *column) {
-    int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
-        return false;
-    char intra[16], inter[16];
-    snprintf(intra, sizeof intra, "%d", column->setting.intra);
-    snprintf(inter, sizeof inter, "%d", column->setting.inter);
-    column->pid = fork();
-    if (column->pid < 0)
-        return false;
-    if (!column->pid) {
-        dup2(to[0], 0);
-        dup2(from[1], 1);
-        if (!getenv("BENCH_STDERR") && !freopen("/dev/null", "w", stderr))
-            _exit(127);
-        setenv("TF_CPP_MIN_LOG_LEVEL", "3", 1);
-        execl("/proc/self/exe", "bench", "--child", column->library, intra, inter,
-              column->setting.executor ? column->setting.executor : "", (char *)NULL);
-        _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    column->to = fdopen(to[1], "w");
-    column->from = fdopen(from[0], "r");
-    return column->to && column->from;
-}
-
-static void stop(Column *column) {
-    if (column->pid <= 0)
-        return;
-    fclose(column->to);
-    fclose(column->from);
-    waitpid(column->pid, NULL, 0);
-    column->pid = 0;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *round, int n) {
-    double sorted[ROUNDS_MAX];
-    memcpy(sorted, round, (size_t)n * sizeof *round);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return workload_find(name);
 }
 
 static double figure(const Bench *bench, const Column *column) {
-    double seconds = median(column->round, column->rounds) / bench->items;
+    double seconds = column_median(column) / bench->items;
     return bench->unit == ITEMS_PER_SECOND ? 1 / seconds : seconds * (bench->unit == NS_PER_ITEM ? 1e9 : 1e6);
 }
 
@@ -164,10 +90,10 @@ static bool has_graph(const Bench *bench) {
 static void measure(const Bench *bench, Column *column, int rounds) {
     for (int i = 0; i < COLUMNS; i++)
         if (column[i].pid)
-            ask(&column[i], "open ", bench->name);
+            column_ask(&column[i], "open ", bench->name);
     for (int i = 0; i < COLUMNS; i++) {
         column[i].rounds = 0;
-        column[i].open = column[i].pid && reply(&column[i]);
+        column[i].open = column[i].pid && column_reply(&column[i]);
         if (column[i].open)
             column[i].value = atof(column[i].line + strlen("value "));
         // Only the single-threaded executor is expected to refuse a graph.
@@ -178,8 +104,8 @@ static void measure(const Bench *bench, Column *column, int rounds) {
         for (int i = 0; i < COLUMNS; i++) {
             if (!column[i].open)
                 continue;
-            ask(&column[i], "round", "");
-            if (reply(&column[i]))
+            column_ask(&column[i], "round", "");
+            if (column_reply(&column[i]))
                 column[i].round[column[i].rounds++] = atof(column[i].line + strlen("seconds "));
         }
     }
@@ -198,8 +124,8 @@ static void measure(const Bench *bench, Column *column, int rounds) {
     fflush(stdout);
     for (int i = 0; i < COLUMNS; i++)
         if (column[i].pid) {
-            ask(&column[i], "close", "");
-            reply(&column[i]);
+            column_ask(&column[i], "close", "");
+            column_reply(&column[i]);
         }
 }
 
@@ -214,17 +140,17 @@ static void measure_startup(const Column *like, int rounds) {
             if (!column[i].library)
                 continue;
             double begin = now_seconds();
-            if (start(&column[i]) && reply(&column[i])) {
-                ask(&column[i], "first ", "null_step");
-                if (reply(&column[i]))
+            if (column_start(&column[i]) && column_reply(&column[i])) {
+                column_ask(&column[i], "first ", "null_step");
+                if (column_reply(&column[i]))
                     column[i].round[column[i].rounds++] = now_seconds() - begin;
             }
-            stop(&column[i]);
+            column_stop(&column[i]);
         }
     }
     for (int i = 0; i < 2; i++)
         if (column[i].rounds)
-            value[i] = median(column[i].round, column[i].rounds) * 1e3;
+            value[i] = column_median(&column[i]) * 1e3;
     print_row("startup", "ms", false, column, value);
 }
 
@@ -273,13 +199,8 @@ static const char *find_millrace(void) {
     return access(path, R_OK) ? NULL : path;
 }
 
-typedef struct Options {
-    const char *millrace, *tensorflow, *names[32];
-    int rounds, threads, count;
-} Options;
-
 static bool parse(int argc, char **argv, Options *out) {
-    *out = (Options){.millrace = find_millrace(), .rounds = 9};
+    *out = (Options){.millrace = find_millrace(), .rounds = 9, .seconds = 60, .torch = getenv("TORCH_PYTHON")};
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (strncmp(word, "--", 2) && out->count < 32) {
@@ -292,6 +213,10 @@ static bool parse(int argc, char **argv, Options *out) {
             out->rounds = atoi(argv[i]);
         else if (!strcmp(word, "--threads"))
             out->threads = atoi(argv[i]);
+        else if (!strcmp(word, "--seconds"))
+            out->seconds = atof(argv[i]);
+        else if (!strcmp(word, "--torch"))
+            out->torch = argv[i];
         else if (!strcmp(word, "--millrace"))
             out->millrace = argv[i];
         else if (!strcmp(word, "--tensorflow"))
@@ -303,11 +228,13 @@ static bool parse(int argc, char **argv, Options *out) {
         out->tensorflow = find_tensorflow();
     if (out->tensorflow && !strcmp(out->tensorflow, "none"))
         out->tensorflow = NULL;
+    if (out->torch && !strcmp(out->torch, "none"))
+        out->torch = NULL;
     out->rounds = out->rounds < 1 ? 1 : out->rounds > ROUNDS_MAX ? ROUNDS_MAX : out->rounds;
     return true;
 }
 
-static bool wanted(const Options *options, const char *name) {
+bool bench_wanted(const Options *options, const char *name) {
     for (int i = 0; i < options->count; i++)
         if (!strncmp(name, options->names[i], strlen(options->names[i])))
             return true;
@@ -321,27 +248,44 @@ static void start_columns(Column *column, const Options *options) {
             column[i].setting.intra = options->threads;
             column[i].setting.inter = column[i].setting.inter < 0 ? -1 : options->threads;
         }
-        if (column[i].library && !start(&column[i]))
-            stop(&column[i]);
+        if (column[i].library && !column_start(&column[i]))
+            column_stop(&column[i]);
     }
     for (int i = 0; i < COLUMNS; i++) {
-        if (column[i].pid && !reply(&column[i])) {
+        if (column[i].pid && !column_reply(&column[i])) {
             printf("    %s: %s\n", column[i].library, column[i].line);
-            stop(&column[i]);
+            column_stop(&column[i]);
             column[i].library = NULL;
         } else if (column[i].pid && i < 2)
             printf("%s: version %s\n", i ? "TensorFlow" : "Millrace", column[i].line + strlen("library "));
     }
 }
 
+static void small_benches(const Options *options) {
+    Column column[COLUMNS];
+    start_columns(column, options);
+    printf("median of %d rounds, turn by turn; ratio: Millrace to TensorFlow's best\n", options->rounds);
+    printf("%-15s %-13s %12s %12s %12s %9s  %s\n", "bench", "unit", "Millrace", "TF default", "TF best", "ratio",
+           "TF best setting");
+    fflush(stdout);
+    for (int i = 0; i < ALL_COUNT; i++)
+        if (bench_wanted(options, ALL[i]->name) && has_graph(ALL[i]))
+            measure(ALL[i], column, options->rounds);
+    for (int i = 0; i < COLUMNS; i++)
+        column_stop(&column[i]);
+    if (bench_wanted(options, "startup"))
+        measure_startup(column, options->rounds);
+}
+
 int main(int argc, char **argv) {
-    if (argc == 6 && !strcmp(argv[1], "--child")) {
-        Setting setting = {"", false, atoi(argv[3]), atoi(argv[4]), *argv[5] ? argv[5] : NULL};
+    if (argc == 7 && !strcmp(argv[1], "--child")) {
+        Setting setting = {"", false, atoi(argv[3]), atoi(argv[4]), *argv[5] ? argv[5] : NULL, *argv[6] == '1'};
         return child_main(argv[2], &setting);
     }
     Options options;
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr, "bench [NAME...] [--rounds N] [--threads N] [--millrace PATH] [--tensorflow PATH|none]\n");
+        fprintf(stderr, "bench [NAME...] [--rounds N] [--threads N] [--seconds N] [--millrace PATH] "
+                        "[--tensorflow PATH|none] [--torch PYTHON|none]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -350,18 +294,8 @@ int main(int argc, char **argv) {
         printf("no Millrace library: build it or give --millrace PATH\n");
     if (!options.tensorflow)
         printf("no TensorFlow: its columns stay empty (give --tensorflow PATH)\n");
-    Column column[COLUMNS];
-    start_columns(column, &options);
-    printf("median of %d rounds, turn by turn; ratio: Millrace to TensorFlow's best\n", options.rounds);
-    printf("%-15s %-13s %12s %12s %12s %9s  %s\n", "bench", "unit", "Millrace", "TF default", "TF best", "ratio",
-           "TF best setting");
-    fflush(stdout);
-    for (int i = 0; i < ALL_COUNT; i++)
-        if (wanted(&options, ALL[i]->name) && has_graph(ALL[i]))
-            measure(ALL[i], column, options.rounds);
-    for (int i = 0; i < COLUMNS; i++)
-        stop(&column[i]);
-    if (wanted(&options, "startup"))
-        measure_startup(column, options.rounds);
+    bool workloads = workloads_run(&options);
+    if (!workloads || options.count > 1)
+        small_benches(&options);
     return 0;
 }

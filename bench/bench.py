@@ -1,4 +1,4 @@
-# bench.py — runs the bench program with the TensorFlow of this Python, then the demo's network in PyTorch.
+# bench.py — runs the bench program with the TensorFlow and the PyTorch of this Python, then the demo's network in PyTorch.
 import importlib.util
 import os
 import subprocess
@@ -23,6 +23,22 @@ def write_graphs(folder):
     os.environ["BENCH_GRAPHS"] = folder
 
 
+EXAMPLES = ("mnist", "alexnet", "overfeat", "vgg", "googlenet", "resnet50")
+
+
+def write_workloads(folder):
+    """The graphs that the examples write with Millrace's own layers: each time, as they change with the layers."""
+    os.makedirs(folder, exist_ok=True)
+    for name in EXAMPLES:
+        program = os.path.join(build, "examples", name)
+        if os.path.exists(program):
+            subprocess.call([program, "--graph", os.path.join(folder, name + ".pb")])
+    os.environ["BENCH_GRAPHS"] = folder
+    os.environ["BENCH_PEER"] = os.path.join(here, "peer.py")
+    if importlib.util.find_spec("torch"):
+        os.environ.setdefault("TORCH_PYTHON", sys.executable)
+
+
 def main():
     program = os.path.join(build, "bench", "bench")
     if not os.path.exists(program):
@@ -31,6 +47,7 @@ def main():
     if library:
         os.environ.setdefault("TENSORFLOW_LIBRARY", library)
         write_graphs(os.path.join(build, "bench", "graphs"))
+    write_workloads(os.path.join(build, "bench", "graphs"))
     arguments = sys.argv[1:]
     code = subprocess.call([program] + arguments)
     names = [a for a in arguments if not a.startswith("--") and not a.isdigit() and "/" not in a]

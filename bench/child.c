@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "workloads.h"
 
 static const double ROUND = 0.05;    // seconds that a round should take
 
@@ -33,11 +33,11 @@ static size_t put_number(unsigned char *p, unsigned field, int64_t number) {
     return n;
 }
 
-// ConfigProto. Graph rewriting is off in every column: TensorFlow's arithmetic rewrites would turn a chain of additions
-// into one, and the bench is about what an op costs.
+// ConfigProto. Graph rewriting is off for small graphs: TensorFlow's arithmetic rewrites would turn a chain of additions
+// into one, and these benches are about what an op costs.
 static size_t write_config(const Setting *setting, unsigned char *p) {
     static const unsigned char no_rewrites[] = {0x52, 5, 0x52, 3, 0x98, 0x01, 0x01};
-    size_t n = sizeof no_rewrites;
+    size_t n = setting->rewrites ? 0 : sizeof no_rewrites;
     memcpy(p, no_rewrites, n);
     if (setting->intra)
         n += put_number(p + n, 2, setting->intra);
@@ -63,7 +63,8 @@ static bool failed(Run *run, const char *what) {
 
 static bool open_graph(Run *run, const Bench *bench) {
     GraphDef g = {0};
-    bench->graph(&g);
+    if (!workload_graph(bench->name, &g))
+        bench->graph(&g);
     graphdef_finish(&g);
     if (!g.bytes.size) {
         snprintf(run->error, sizeof run->error, "no graph: TensorFlow writes it, see bench.py");
@@ -116,8 +117,10 @@ static int calibrate(Run *run, const Bench *bench) {
         if (!bench->steps(run, n, &ignored))
             return 0;
         double spent = now_seconds() - begin;
+        if (spent >= ROUND)
+            return n;
         if (spent >= ROUND / 2 || n >= 1 << 24)
-            return (int)((double)n * (spent < ROUND ? ROUND / spent : 1) + 1);
+            return (int)((double)n * ROUND / spent + 1);
     }
 }
 
@@ -125,6 +128,7 @@ static int calibrate(Run *run, const Bench *bench) {
 static int open_bench(Run *run, const Bench *bench, const Setting *setting, bool warm) {
     double value = 0;
     run->status = run->api->TF_NewStatus();
+    run->bench = bench;
     if (!open_graph(run, bench) || !open_session(run, setting))
         return reply_error(run->error), 0;
     if (bench->prepare)
@@ -137,6 +141,34 @@ static int open_bench(Run *run, const Bench *bench, const Setting *setting, bool
     else
         reply_error(run->error);
     return n;
+}
+
+// The most memory that this process ever had, in bytes.
+static double peak(void) {
+    char line[128];
+    double bytes = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "VmHWM:", 6))
+            bytes = atof(line + 6) * 1024;
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+// The step's packed memory and what it needs at least; zeros where the library doesn't tell.
+static void reply_memory(Run *run) {
+    const Step *step = workload_step(run);
+    PlanInfo info = {.struct_size = sizeof info};
+    void *plan = NULL;
+    if (step && run->api->mr_plan_new)
+        plan = run->api->mr_plan_new(run->session, step->feeds, step->values, step->feed_count, step->fetches,
+                                     step->fetch_count, step->targets, step->target_count, run->status);
+    if (plan) {
+        run->api->mr_plan_get_info(plan, &info);
+        run->api->mr_plan_delete(plan);
+    }
+    printf("memory %.0f %.0f %.0f\n", peak(), (double)info.arena_bytes, (double)info.lower_bound);
 }
 
 int child_main(const char *library, const Setting *setting) {
@@ -164,6 +196,8 @@ int child_main(const char *library, const Setting *setting) {
                 printf("seconds %.9g\n", (now_seconds() - begin) / n);
             else
                 reply_error(run.error);
+        } else if (!strcmp(line, "memory")) {
+            reply_memory(&run);
         } else {
             close_run(&run, bench);
             printf("closed\n");

@@ -5,7 +5,10 @@
 #include "api.h"
 #include "graphdef.h"
 
+typedef struct Bench Bench;
+
 typedef struct Run {    // a bench in a child
+    const Bench *bench;
     const Api *api;
     TF_Graph *graph;
     TF_Session *session;
@@ -25,7 +28,7 @@ typedef struct Step {    // one signature: what to feed, fetch and run
 
 typedef enum Unit { NS_PER_ITEM, US_PER_ITEM, ITEMS_PER_SECOND } Unit;
 
-typedef struct Bench {
+struct Bench {
     const char *name, *item, *doc;
     Unit unit;
     double items;    // of one call of `steps` per step
@@ -34,7 +37,7 @@ typedef struct Bench {
     // Does n steps and sets *out_first to a number that must be the same in every library; false with run->error set.
     bool (*steps)(Run *run, int n, double *out_first);
     void (*release)(Run *run);
-} Bench;
+};
 
 extern const Bench bench_chain_fixed, bench_chain_late, bench_chain_dynamic, bench_null_step, bench_loop;
 extern const Bench bench_mlp, bench_mlp_theirs, bench_demo, bench_demo_theirs;
@@ -55,6 +58,7 @@ typedef struct Setting {
     bool best;                  // counts as one of TensorFlow's best settings, else as its default
     int intra, inter;           // 0: not set
     const char *executor;       // ConfigProto.experimental.executor_type, or NULL
+    bool rewrites;              // TensorFlow may rewrite the graph
 } Setting;
 
 int child_main(const char *library, const Setting *setting);    // serves the parent's requests on stdin and stdout

@@ -10,12 +10,15 @@ if(CLI_SOURCES)
 endif()
 
 file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/c/*.c)
+file(GLOB EXAMPLES_SHARED CONFIGURE_DEPENDS examples/c/shared/*.c)
+add_library(examples_shared STATIC ${EXAMPLES_SHARED})
+target_link_libraries(examples_shared PRIVATE millrace millrace_flags ZLIB::ZLIB)
 foreach(source IN LISTS EXAMPLES)
     get_filename_component(name ${source} NAME_WE)
     add_executable(example_${name} ${source})
     set_target_properties(example_${name} PROPERTIES
         OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
-    target_link_libraries(example_${name} PRIVATE millrace millrace_flags m)
+    target_link_libraries(example_${name} PRIVATE examples_shared millrace millrace_flags m)
 endforeach()
 
 # bench/*.c are one program, which opens the library that it measures by name; `ninja benches` makes it.

@@ -133,8 +133,18 @@ MR_EXPORT TF_Output mr_constant(mr_net *net, const TF_Tensor *value);
 MR_EXPORT TF_Output mr_scalar(mr_net *net, double value, TF_DataType dtype);
 /* A node of any op with these inputs and no attributes but those that follow from them; its first output. */
 MR_EXPORT TF_Output mr_op(mr_net *net, const char *op, const TF_Output *inputs, int ninputs);
+/* The same values as another type; the edge itself where it has that type. */
+MR_EXPORT TF_Output mr_cast(mr_net *net, TF_Output x, TF_DataType dtype);
+/* One behind the other along that dimension. */
+MR_EXPORT TF_Output mr_concat(mr_net *net, const TF_Output *xs, int nxs, int axis);
+/* The same elements as rows of that many, or in other words [-1 width]; 0: all in one row, [-1]. */
+MR_EXPORT TF_Output mr_rows(mr_net *net, TF_Output x, int64_t width);
 /* The same edge under a name of its own, to be found in a saved graph. */
 MR_EXPORT TF_Output mr_named(mr_net *net, const char *name, TF_Output x);
+
+/* A network that behaves otherwise while it learns is written twice: first as it is, and after mr_testing(net, 1) once more
+ * by the same names. The second takes the variables of the first, drops nothing out and normalises by what was seen. */
+MR_EXPORT void mr_testing(mr_net *net, int on);
 
 /* Layers. `activation`: the name of an op of one argument, "Relu", or NULL. Images are [batch height width channels]. */
 MR_EXPORT TF_Output mr_dense(mr_net *net, const char *name, TF_Output x, int64_t units, const char *activation);
@@ -144,10 +154,35 @@ MR_EXPORT TF_Output mr_max_pool(mr_net *net, const char *name, TF_Output x, int 
 MR_EXPORT TF_Output mr_average_pool(mr_net *net, const char *name, TF_Output x, int size, int stride);
 MR_EXPORT TF_Output mr_flatten(mr_net *net, const char *name, TF_Output x);
 MR_EXPORT TF_Output mr_dropout(mr_net *net, const char *name, TF_Output x, TF_Output rate);
+MR_EXPORT TF_Output mr_bias(mr_net *net, const char *name, TF_Output x, const char *activation);
+/* mr_conv without a bias. `padding`: "SAME", "VALID", or a number of rows and columns on each side, "2". */
+MR_EXPORT TF_Output mr_convolve(mr_net *net, const char *name, TF_Output x, int64_t filters, int height, int width,
+                                int stride, const char *padding);
+/* `op`: "MaxPool" or "AvgPool"; `padding`: "SAME" or "VALID". */
+MR_EXPORT TF_Output mr_pool(mr_net *net, const char *name, const char *op, TF_Output x, int size, int stride,
+                            const char *padding);
+/* The mean of each channel: [batch channels]. */
+MR_EXPORT TF_Output mr_global_average(mr_net *net, const char *name, TF_Output x);
+/* Each channel to mean 0 and deviation 1 over the batch, then scaled and moved as learned. */
+MR_EXPORT TF_Output mr_batch_norm(mr_net *net, const char *name, TF_Output x, const char *activation);
+/* x / (bias + alpha * sum of the squares of 2 radius + 1 neighbouring channels)^beta. */
+MR_EXPORT TF_Output mr_lrn(mr_net *net, const char *name, TF_Output x, int radius, double bias, double alpha, double beta);
+/* The rows `ids`, integers, of a learned table [count width]. */
+MR_EXPORT TF_Output mr_embedding(mr_net *net, const char *name, TF_Output ids, int64_t count, int64_t width);
+/* Memory cells: [steps batch features], the first and last known, to [steps batch units]. `state` is {h, c} before the
+ * first step, each [batch units], zeros where {NULL}; it is set to what it is after the last. */
+MR_EXPORT TF_Output mr_lstm(mr_net *net, const char *name, TF_Output x, int64_t units, TF_Output state[2]);
 
 /* Losses: the mean over the batch. `labels` are integers [batch]. */
 MR_EXPORT TF_Output mr_loss_softmax(mr_net *net, TF_Output logits, TF_Output labels);
 MR_EXPORT TF_Output mr_loss_squared(mr_net *net, TF_Output predictions, TF_Output targets);
+/* For many classes, the most frequent first: x [batch width], labels [batch]; only `samples` of the classes are looked at,
+ * drawn so that class i comes up about 1 / (i + 1) as often as class 0, and the true one. When testing, all are. */
+MR_EXPORT TF_Output mr_loss_sampled_softmax(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
+                                            int64_t samples);
+/* The same, as a yes or no for each class: noise contrastive estimation. */
+MR_EXPORT TF_Output mr_loss_nce(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
+                                int64_t samples);
 /* The part of the batch whose largest logit is the label's. */
 MR_EXPORT TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels);
 

@@ -109,6 +109,36 @@ TF_Output mr_op(mr_net *net, const char *op, const TF_Output *inputs, int ninput
     WRITE(formula_op(f, op, (const Output *)inputs, ninputs, NULL));
 }
 
+TF_Output mr_cast(mr_net *net, TF_Output x, TF_DataType dtype) {
+    WRITE(Cast(inside(net, x), (DType)dtype));
+}
+
+static Output concat(mr_net *net, const TF_Output *xs, int n, int axis) {
+    Formula *f = &net->net.f;
+    for (int i = 0; i < n; i++)
+        inside(net, xs[i]);
+    return Concat((const Output *)xs, n, Int(axis));
+}
+
+TF_Output mr_concat(mr_net *net, const TF_Output *xs, int nxs, int axis) {
+    WRITE(concat(net, xs, nxs, axis));
+}
+
+static Output as_rows(mr_net *net, Output x, int64_t width) {
+    Formula *f = &net->net.f;
+    return Reshape(x, width > 0 ? Ints(-1, width) : Ints(-1));
+}
+
+TF_Output mr_rows(mr_net *net, TF_Output x, int64_t width) {
+    WRITE(as_rows(net, inside(net, x), width));
+}
+
+void mr_testing(mr_net *net, int on) {
+    mutex_lock(&net->graph->lock);
+    net->net.testing = on != 0;
+    mutex_unlock(&net->graph->lock);
+}
+
 TF_Output mr_named(mr_net *net, const char *name, TF_Output x) {
     WRITE(add(net, "Identity", name, inside(net, x), NULL, 0));
 }
@@ -125,11 +155,11 @@ TF_Output mr_conv(mr_net *net, const char *name, TF_Output x, int64_t filters, i
 }
 
 TF_Output mr_max_pool(mr_net *net, const char *name, TF_Output x, int size, int stride) {
-    WRITE(layer_max_pool(&net->net, name, inside(net, x), size, stride));
+    WRITE(layer_pool(&net->net, name, "MaxPool", inside(net, x), size, stride, "VALID"));
 }
 
 TF_Output mr_average_pool(mr_net *net, const char *name, TF_Output x, int size, int stride) {
-    WRITE(layer_average_pool(&net->net, name, inside(net, x), size, stride));
+    WRITE(layer_pool(&net->net, name, "AvgPool", inside(net, x), size, stride, "VALID"));
 }
 
 TF_Output mr_flatten(mr_net *net, const char *name, TF_Output x) {
@@ -140,12 +170,62 @@ TF_Output mr_dropout(mr_net *net, const char *name, TF_Output x, TF_Output rate)
     WRITE(layer_dropout(&net->net, name, inside(net, x), inside(net, rate)));
 }
 
+TF_Output mr_bias(mr_net *net, const char *name, TF_Output x, const char *activation) {
+    WRITE(layer_bias(&net->net, name, inside(net, x), activation));
+}
+
+TF_Output mr_convolve(mr_net *net, const char *name, TF_Output x, int64_t filters, int height, int width, int stride,
+                      const char *padding) {
+    WRITE(layer_convolve(&net->net, name, inside(net, x), filters, height, width, stride, padding));
+}
+
+TF_Output mr_pool(mr_net *net, const char *name, const char *op, TF_Output x, int size, int stride, const char *padding) {
+    WRITE(layer_pool(&net->net, name, op, inside(net, x), size, stride, padding));
+}
+
+TF_Output mr_global_average(mr_net *net, const char *name, TF_Output x) {
+    WRITE(layer_global_average(&net->net, name, inside(net, x)));
+}
+
+TF_Output mr_batch_norm(mr_net *net, const char *name, TF_Output x, const char *activation) {
+    WRITE(layer_batch_norm(&net->net, name, inside(net, x), activation));
+}
+
+TF_Output mr_lrn(mr_net *net, const char *name, TF_Output x, int radius, double bias, double alpha, double beta) {
+    WRITE(layer_lrn(&net->net, name, inside(net, x), radius, bias, alpha, beta));
+}
+
+TF_Output mr_embedding(mr_net *net, const char *name, TF_Output ids, int64_t count, int64_t width) {
+    WRITE(layer_embedding(&net->net, name, inside(net, ids), count, width));
+}
+
+TF_Output mr_lstm(mr_net *net, const char *name, TF_Output x, int64_t units, TF_Output state[2]) {
+    mutex_lock(&net->graph->lock);
+    Output now[2] = {NONE, NONE};
+    for (int i = 0; i < 2; i++)
+        now[i] = state[i].oper ? inside(net, state[i]) : NONE;
+    Output y = layer_lstm(&net->net, name, inside(net, x), units, now);
+    for (int i = 0; i < 2; i++)
+        state[i] = outside(now[i]);
+    mutex_unlock(&net->graph->lock);
+    return outside(y);
+}
+
 TF_Output mr_loss_softmax(mr_net *net, TF_Output logits, TF_Output labels) {
     WRITE(loss_softmax(&net->net, inside(net, logits), inside(net, labels)));
 }
 
 TF_Output mr_loss_squared(mr_net *net, TF_Output predictions, TF_Output targets) {
     WRITE(loss_squared(&net->net, inside(net, predictions), inside(net, targets)));
+}
+
+TF_Output mr_loss_sampled_softmax(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
+                                  int64_t samples) {
+    WRITE(loss_sampled_softmax(&net->net, name, inside(net, x), inside(net, labels), classes, samples));
+}
+
+TF_Output mr_loss_nce(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes, int64_t samples) {
+    WRITE(loss_nce(&net->net, name, inside(net, x), inside(net, labels), classes, samples));
 }
 
 TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels) {

@@ -1,78 +1,57 @@
-// Layers — see net.h.
+// Layers — see net.h: those of any use; images are in layer_image.c, sequences in layer_sequence.c.
+#include "train/layer.h"
+
 #include "formula/ops.h"
-#include "train/net.h"
 
-#define INTS_ATTR(name, ...) \
-    {(name), {.kind = ATTR_INT, .is_list = true, .n = 4, .is = (int64_t[]){__VA_ARGS__}}}
-#define TEXT_ATTR(name, text) {(name), ATTR_OF_STRING(STR(text))}
-
-static Output activate(Net *net, Output x, const char *activation) {
+Output layer_activate(Net *net, Output x, const char *activation) {
     return activation && *activation ? formula_1(&net->f, activation, x) : x;
 }
 
-// The last extent of x, which must be known.
-static bool channels(Net *net, const char *layer, Output x, int rank, int64_t *out) {
+bool layer_channels(Net *net, const char *layer, Output x, int rank, int64_t *out) {
     if (net->f.status)
         return false;
     const Shape *shape = output_shape(x);
-    bool good = shape->rank == rank && shape->dims[rank - 1] > 0;
+    bool good = rank ? shape->rank == rank : shape->rank > 0;
+    good = good && shape->dims[shape->rank - 1] > 0;
     if (good)
-        *out = shape->dims[rank - 1];
-    else
+        *out = shape->dims[shape->rank - 1];
+    else if (rank)
         formula_fail(&net->f, status_new(INVALID_ARGUMENT, __FILE__, __LINE__,
                                          "layer %s takes %d dimensions, the last one known; got %s", layer, rank,
+                                         shape_text(shape)));
+    else
+        formula_fail(&net->f, status_new(INVALID_ARGUMENT, __FILE__, __LINE__,
+                                         "layer %s takes dimensions of which the last is known; got %s", layer,
                                          shape_text(shape)));
     return good;
 }
 
-static Output with_bias(Net *net, Output x, int64_t units, const char *activation) {
+Output layer_add_bias(Net *net, Output x, int64_t units, const char *activation) {
     Formula *f = &net->f;
     int bias = net_variable(net, "bias", initial_constant(net, SHAPE(units), output_type(x), 0), true);
-    return activate(net, Op("BiasAdd", x, net_value(net, bias)), activation);
+    return layer_activate(net, Op("BiasAdd", x, net_value(net, bias)), activation);
+}
+
+Output layer_bias(Net *net, const char *name, Output x, const char *activation) {
+    int64_t units;
+    if (!layer_channels(net, name, x, 0, &units))
+        return NONE;
+    net_scope(net, name);
+    Output y = layer_add_bias(net, x, units, activation);
+    net_scope(net, NULL);
+    return y;
 }
 
 Output layer_dense(Net *net, const char *name, Output x, int64_t units, const char *activation) {
     Formula *f = &net->f;
     int64_t in;
-    if (!channels(net, name, x, 2, &in))
+    if (!layer_channels(net, name, x, 2, &in))
         return NONE;
     net_scope(net, name);
     int kernel = net_variable(net, "kernel", initial_glorot_uniform(net, SHAPE(in, units), output_type(x)), true);
-    Output y = with_bias(net, MatMul(x, net_value(net, kernel), false, false), units, activation);
+    Output y = layer_add_bias(net, MatMul(x, net_value(net, kernel), false, false), units, activation);
     net_scope(net, NULL);
     return y;
-}
-
-Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int size, int stride, const char *activation) {
-    Formula *f = &net->f;
-    int64_t in;
-    if (!channels(net, name, x, 4, &in))
-        return NONE;
-    net_scope(net, name);
-    Output initial = initial_glorot_uniform(net, SHAPE(size, size, in, filters), output_type(x));
-    int kernel = net_variable(net, "kernel", initial, true);
-    Output y = OpWith("Conv2D", ATTRS(INTS_ATTR("strides", 1, stride, stride, 1), TEXT_ATTR("padding", "SAME")), x,
-                      net_value(net, kernel));
-    y = with_bias(net, y, filters, activation);
-    net_scope(net, NULL);
-    return y;
-}
-
-static Output pool(Net *net, const char *op, const char *name, Output x, int size, int stride) {
-    Formula *f = &net->f;
-    net_scope(net, name);
-    Output y = OpWith(op, ATTRS(INTS_ATTR("ksize", 1, size, size, 1), INTS_ATTR("strides", 1, stride, stride, 1),
-                                TEXT_ATTR("padding", "VALID")), x);
-    net_scope(net, NULL);
-    return y;
-}
-
-Output layer_max_pool(Net *net, const char *name, Output x, int size, int stride) {
-    return pool(net, "MaxPool", name, x, size, stride);
-}
-
-Output layer_average_pool(Net *net, const char *name, Output x, int size, int stride) {
-    return pool(net, "AvgPool", name, x, size, stride);
 }
 
 Output layer_flatten(Net *net, const char *name, Output x) {
@@ -98,6 +77,8 @@ Output layer_flatten(Net *net, const char *name, Output x) {
 // Kept where a random number reaches `rate`, and scaled up so that the sum stays the same on average.
 Output layer_dropout(Net *net, const char *name, Output x, Output rate) {
     Formula *f = &net->f;
+    if (net->testing)
+        return x;
     net_scope(net, name);
     int64_t seed = net->seed++;
     Output noise = OpWith("RandomUniform", ATTRS(TYPE_ATTR("dtype", output_type(x)), INT_ATTR("seed", seed)), ShapeOf(x));

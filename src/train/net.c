@@ -10,16 +10,18 @@ void net_init(Net *net, Graph *graph, int64_t seed) {
 void net_clear(Net *net) {
     status_free(net->f.status);
     vec_clear(&net->variables);
+    vec_clear(&net->updates);
     arena_clear(&net->names);
     *net = (Net){0};
 }
 
 void net_scope(Net *net, const char *name) {
     if (!name || !*name) {
-        net->f.scope = (Str){0};
+        net->f.scope = net->layer = (Str){0};
         return;
     }
     Str wanted = str_of(name), probe = wanted;
+    net->layer = str_copy(&net->names, wanted);
     // Taken where any node lies below it: try name_1, name_2 ...
     for (int i = 1; i < 10000; i++) {
         bool taken = graph_find(net->f.graph, probe) != NULL;
@@ -56,11 +58,23 @@ static Output make_handle(Net *net, const char *name, DType dtype, Shape shape) 
     return (Output){node, 0};
 }
 
+// The variable of that name that the layer made before, or -1.
+static int find_shared(const Net *net, Str name) {
+    for (size_t i = 0; i < net->variables.n; i++)
+        if (str_equal(net->variables.p[i].name, name))
+            return (int)i;
+    return -1;
+}
+
 int net_variable(Net *net, const char *name, Output initial, bool trainable) {
     Formula *f = &net->f;
     if (f->status)
         return -1;
-    NetVariable variable = {.shape = *output_shape(initial), .trainable = trainable};
+    Str asked = str_format(&net->names, "%.*s/%s", STR_ARGS(net->layer), name);
+    int shared = net->testing ? find_shared(net, asked) : -1;
+    if (shared >= 0)
+        return shared;
+    NetVariable variable = {.shape = *output_shape(initial), .trainable = trainable, .name = asked};
     DType dtype = output_type(initial);
     variable.handle = make_handle(net, name, dtype, variable.shape);
     variable.init = net->refs ? formula_2(f, "Assign", variable.handle, initial).node

@@ -3,6 +3,9 @@
 // Everything here is graph: each function adds nodes and gives an edge, nothing runs. A Net is a Formula with a list of
 // the variables that were made on the way; as in a formula, the first error stays in net->f.status and later calls do
 // nothing. optimizer.h changes the variables so that a loss gets smaller; freeze.h writes them into the graph as constants.
+//
+// A network that behaves otherwise while it learns is written twice: the second time with net->testing set, when layers
+// take the variables that those of the same name made, drop nothing and normalise by what they have seen.
 #pragma once
 #include "formula/formula.h"
 
@@ -12,12 +15,17 @@ typedef struct {
     Node *init;              // gives it its first value
     Shape shape;
     bool trainable;
+    bool by_rows;            // read by ResourceGather: the gradient is that of the handle
+    Str name;                // "layer/variable" as asked for: by it layers of the same name share
 } NetVariable;
 
 typedef struct Net {
     Formula f;               // where new nodes go: f.scope is the layer's
     VEC(NetVariable) variables;
+    VEC(Node *) updates;     // what each training step changes beside the weights: running averages
     bool refs;               // variables are references, as in TensorFlow's first graphs
+    bool testing;            // see above
+    Str layer;               // the scope as asked for
     int64_t seed;            // of the next random node
     Arena names;
 } Net;
@@ -31,7 +39,7 @@ static inline void net_auto(Net *net) {
 void net_scope(Net *net, const char *name);
 
 // ---- variables
-// A variable with that first value; its index in net->variables, or -1.
+// A variable with that first value, or when testing the one of that name in this layer; its index in net->variables, or -1.
 int net_variable(Net *net, const char *name, Output initial, bool trainable);
 Output net_value(const Net *net, int variable);      // {NULL} for -1
 Node *net_assign(Net *net, int variable, Output value);
@@ -50,12 +58,25 @@ Output initial_he_normal(Net *net, Shape shape, DType dtype);       // deviation
 
 // ---- layers; `activation` is the name of an op of one argument ("Relu", "Tanh"), or NULL
 Output layer_dense(Net *net, const char *name, Output x, int64_t units, const char *activation);
-// Images [batch height width channels]; square filters of odd size, "SAME".
-Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int size, int stride, const char *activation);
-Output layer_max_pool(Net *net, const char *name, Output x, int size, int stride);
-Output layer_average_pool(Net *net, const char *name, Output x, int size, int stride);
+Output layer_bias(Net *net, const char *name, Output x, const char *activation);
 Output layer_flatten(Net *net, const char *name, Output x);   // all but the first dimension in one
 Output layer_dropout(Net *net, const char *name, Output x, Output rate);  // a scalar: how many are set to zero
+// Images [batch height width channels]. `padding`: "SAME", "VALID", or a number of rows and columns on each side, "2".
+// layer_conv: square filters, "SAME", with a bias; layer_convolve: filters of any size, without.
+Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int size, int stride, const char *activation);
+Output layer_convolve(Net *net, const char *name, Output x, int64_t filters, int height, int width, int stride,
+                      const char *padding);
+Output layer_pool(Net *net, const char *name, const char *op, Output x, int size, int stride, const char *padding);
+Output layer_global_average(Net *net, const char *name, Output x);        // [batch channels]
+// Each channel to mean 0 and deviation 1 over the batch, then scaled and moved as learned.
+Output layer_batch_norm(Net *net, const char *name, Output x, const char *activation);
+// x / (bias + alpha * sum of the squares of 2 radius + 1 neighbouring channels)^beta
+Output layer_lrn(Net *net, const char *name, Output x, int radius, double bias, double alpha, double beta);
+// Sequences. Rows `ids` of a learned table [count width].
+Output layer_embedding(Net *net, const char *name, Output ids, int64_t count, int64_t width);
+// [steps batch features], the first and last known -> [steps batch units]. `state` is {h, c}, each [batch units], before
+// the first step, and is set to that after the last; {NULL} for zeros.
+Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output state[2]);
 
 // ---- losses: scalars, the mean over the batch
 Output loss_softmax(Net *net, Output logits, Output labels);          // labels: integers [batch]
@@ -65,6 +86,11 @@ Output loss_squared(Net *net, Output predictions, Output targets);
 Output loss_absolute(Net *net, Output predictions, Output targets);
 Output loss_huber(Net *net, Output predictions, Output targets, double delta);
 Output loss_weights(Net *net, double scale);                          // scale * sum(w^2) / 2 over trainable variables
+// Of `samples` classes only, drawn so that class i comes up about 1 / (i + 1) as often as class 0, and the true one:
+// x [batch width], labels [batch] out of `classes`, the most frequent first. When testing, of all classes.
+Output loss_sampled_softmax(Net *net, const char *name, Output x, Output labels, int64_t classes, int64_t samples);
+// The same, as a yes or no for each class: noise contrastive estimation.
+Output loss_nce(Net *net, const char *name, Output x, Output labels, int64_t classes, int64_t samples);
 Output net_accuracy(Net *net, Output logits, Output labels);      // how many of the batch are right, 0 to 1
 
 // ---- schedules: the rate as a function of the step (an integer scalar), as a float scalar

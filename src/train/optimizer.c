@@ -1,7 +1,6 @@
 // Optimizer — see optimizer.h.
 #include "train/optimizer.h"
 
-#include "autodiff/autodiff.h"
 #include "formula/ops.h"
 
 Optimizer optimizer_of(OptimizerKind kind) {
@@ -22,6 +21,7 @@ typedef struct {
     Output rate;              // of the variable's type
     int w;
     Output g;
+    Output rows, shape;       // where g is only these rows of a gradient of that shape
     int power1, power2;       // Adam: beta^t, shared by all variables
 } Change;
 
@@ -133,15 +133,54 @@ static void fused(const Change *c, Nodes *nodes) {
     done(c->net, nodes, step.node);
 }
 
-// ---------------------------------------- all variables
+// ---------------------------------------- of some rows only
 
 typedef void ChangeFn(const Change *c, Nodes *nodes);
 
+// The gradients of one row added up, as Adagrad squares their sum.
+static void sum_repeated(Change *c) {
+    Formula *f = &c->net->f;
+    Output unique = Op("Unique", c->rows);
+    c->g = UnsortedSegmentSum(c->g, At(unique, 1), SizeOf(unique));
+    c->rows = unique;
+}
+
+static void change_rows(Change *c, Nodes *nodes) {
+    Formula *f = &c->net->f;
+    bool refs = c->net->refs;
+    if (c->o->kind == OPTIMIZER_GRADIENT_DESCENT) {
+        Output step = Mul(c->rate, c->g);
+        done(c->net, nodes, Op(refs ? "ScatterSub" : "ResourceScatterSub", handle(c, c->w), c->rows, step).node);
+        return;
+    }
+    sum_repeated(c);
+    Output a = handle(c, slot(c, "squares", c->o->initial));
+    done(c->net, nodes, Op(refs ? "SparseApplyAdagrad" : "ResourceSparseApplyAdagrad", handle(c, c->w), a, c->rate, c->g,
+                           c->rows).node);
+}
+
+static void change(Change *c, Nodes *nodes) {
+    static ChangeFn *const FORMULAS[] = {descend, momentum, adagrad, rmsprop, adam};
+    Formula *f = &c->net->f;
+    OptimizerKind kind = c->o->kind;
+    if (c->rows.node && (kind == OPTIMIZER_GRADIENT_DESCENT || kind == OPTIMIZER_ADAGRAD)) {
+        change_rows(c, nodes);
+        return;
+    }
+    if (c->rows.node) {
+        Output count = Reshape(Slice(c->shape, Ints(0), Ints(1)), NoInts);
+        c->g = UnsortedSegmentSum(c->g, c->rows, count);
+    }
+    (c->o->fused ? fused : FORMULAS[kind])(c, nodes);
+}
+
+// ---------------------------------------- all variables
+
 // References are written in place: nothing may change before every gradient is there.
-static void order_after_gradients(Net *net, const Nodes *nodes, const Output *gradients, int n) {
+static void order_after_gradients(Net *net, const Nodes *nodes, const Gradient *gradients, int n) {
     Nodes sources = {0};
     for (int i = 0; i < n; i++)
-        done(net, &sources, gradients[i].node);
+        done(net, &sources, gradients[i].values.node);
     Node *all = net_group(net, "gradients_done", sources.p, (int)sources.n);
     for (size_t i = 0; i < nodes->n && !net->f.status && all; i++) {
         Status *status = node_add_control(nodes->p[i], all);
@@ -164,67 +203,77 @@ static void advance(Net *net, Nodes *nodes, int power, double beta) {
     done(net, nodes, node);
 }
 
-Node *optimizer_apply(Net *net, const Optimizer *o, Output rate, const Output *gradients, int n) {
-    static ChangeFn *const FORMULAS[] = {descend, momentum, adagrad, rmsprop, adam};
+Node *optimizer_apply(Net *net, const Optimizer *o, Output rate, const Gradient *gradients, int n) {
     Formula *f = &net->f;
     Nodes nodes = {0};
-    Change change = {.net = net, .o = o, .power1 = -1, .power2 = -1};
+    Change now = {.net = net, .o = o, .power1 = -1, .power2 = -1};
     net_scope(net, "train");
     for (int i = 0; i < n && !f->status; i++) {
-        if (!gradients[i].node)
+        if (!gradients[i].values.node)
             continue;
-        DType dtype = output_type(gradients[i]);
-        if (o->kind == OPTIMIZER_ADAM && change.power1 < 0) {
-            change.power1 = net_variable(net, "beta1_power", Number(o->beta1, dtype), false);
-            change.power2 = net_variable(net, "beta2_power", Number(o->beta2, dtype), false);
+        DType dtype = output_type(gradients[i].values);
+        if (o->kind == OPTIMIZER_ADAM && now.power1 < 0) {
+            now.power1 = net_variable(net, "beta1_power", Number(o->beta1, dtype), false);
+            now.power2 = net_variable(net, "beta2_power", Number(o->beta2, dtype), false);
         }
-        change.rate = Cast(rate, dtype);
-        change.w = i;
-        change.g = gradients[i];
-        (o->fused ? fused : FORMULAS[o->kind])(&change, &nodes);
+        now.rate = Cast(rate, dtype);
+        now.w = i;
+        now.g = gradients[i].values;
+        now.rows = gradients[i].indices;
+        now.shape = gradients[i].shape;
+        change(&now, &nodes);
     }
     if (net->refs)
         order_after_gradients(net, &nodes, gradients, n);
-    if (change.power1 >= 0) {
-        advance(net, &nodes, change.power1, o->beta1);
-        advance(net, &nodes, change.power2, o->beta2);
+    if (now.power1 >= 0) {
+        advance(net, &nodes, now.power1, o->beta1);
+        advance(net, &nodes, now.power2, o->beta2);
     }
     net_scope(net, NULL);
+    for (size_t i = 0; i < net->updates.n; i++)
+        done(net, &nodes, net->updates.p[i]);
     Node *train = net_group(net, "train_step", nodes.p, (int)nodes.n);
     vec_clear(&nodes);
     return train;
 }
 
-static void cut(Net *net, const Clip *clip, Output *gradients, int n) {
+// Of rows that come up more than once, the limits see each by itself.
+static void cut(Net *net, const Clip *clip, Gradient *gradients, Output *values, int n) {
+    for (int i = 0; i < n; i++)
+        values[i] = gradients[i].values;
     for (int i = 0; i < n && clip->value > 0; i++)
-        gradients[i] = clip_value(net, gradients[i], clip->value);
+        values[i] = clip_value(net, values[i], clip->value);
     for (int i = 0; i < n && clip->norm > 0; i++)
-        gradients[i] = clip_norm(net, gradients[i], clip->norm);
+        values[i] = clip_norm(net, values[i], clip->norm);
     if (clip->global_norm > 0)
-        clip_global_norm(net, gradients, n, clip->global_norm);
+        clip_global_norm(net, values, n, clip->global_norm);
+    for (int i = 0; i < n; i++)
+        gradients[i].values = values[i];
 }
 
 Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip) {
     Formula *f = &net->f;
     int n = (int)net->variables.n, n_xs = 0;
     Arena arena AUTO(arena) = {0};
-    Output *gradients = ARENA_ARRAY(&arena, Output, n), *xs = ARENA_ARRAY(&arena, Output, n);
-    Output *dxs = ARENA_ARRAY(&arena, Output, n);
+    Output *xs = ARENA_ARRAY(&arena, Output, n);
+    Gradient *dxs = ARENA_ARRAY(&arena, Gradient, n), *gradients = ARENA_ARRAY(&arena, Gradient, n);
     if (!f->status && !(gradients && xs && dxs))
         formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
     if (f->status)
         return NULL;
-    for (int i = 0; i < n; i++)
-        if (net->variables.p[i].trainable)
-            xs[n_xs++] = net->variables.p[i].value;
-    Status *status = autodiff_gradients(f->graph, (Str){0}, &loss, 1, xs, n_xs, NULL, dxs);
+    for (int i = 0; i < n; i++) {
+        const NetVariable *variable = &net->variables.p[i];
+        if (variable->trainable)
+            xs[n_xs++] = variable->by_rows ? variable->handle : variable->value;
+    }
+    Status *status = autodiff_sparse_gradients(f->graph, (Str){0}, &loss, 1, xs, n_xs, NULL, dxs);
     if (status) {
         formula_fail(f, status);
         return NULL;
     }
     for (int i = n - 1; i >= 0; i--)
-        gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : NONE;
+        gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : (Gradient){0};
     if (clip)
-        cut(net, clip, gradients, n);
+        cut(net, clip, gradients, xs, n);
     return optimizer_apply(net, optimizer, rate, gradients, n);
 }

@@ -7,6 +7,7 @@
 //     Adam              m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;
 //                       w -= rate sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + epsilon)
 #pragma once
+#include "autodiff/autodiff.h"
 #include "train/net.h"
 
 typedef enum {
@@ -37,8 +38,9 @@ typedef struct {
     double value, norm, global_norm;
 } Clip;
 
-// Adds what changes every trainable variable by its gradient; `rate` is a scalar. gradients[i] belongs to
-// net->variables.p[i]; {NULL} leaves it alone. NULL after an error (net->f.status).
-Node *optimizer_apply(Net *net, const Optimizer *optimizer, Output rate, const Output *gradients, int n);
+// Adds what changes every trainable variable by its gradient, with the net's running averages; `rate` is a scalar.
+// gradients[i] belongs to net->variables.p[i]; no values leave it alone. Where only some rows have a gradient, gradient
+// descent and Adagrad touch these only; the other rules take the rest as zero. NULL after an error (net->f.status).
+Node *optimizer_apply(Net *net, const Optimizer *optimizer, Output rate, const Gradient *gradients, int n);
 // The same for the gradients of `loss`, cut; `clip` may be NULL.
 Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip);

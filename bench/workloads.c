@@ -1,0 +1,268 @@
+// Workloads — see workloads.h. The graphs are files: examples/c writes them, for bench.py, with Millrace's own layers.
+#define _GNU_SOURCE
+#include "workloads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "column.h"
+
+typedef struct Feed {
+    const char *name;
+    int dtype, rank;
+    int64_t dims[4];
+    int64_t most;            // integers are below
+} Feed;
+
+typedef struct Workload {
+    const char *name, *file;
+    Feed feeds[4];
+    const char *fetch, *target;    // `target` may be NULL
+    const char *item;
+    double items;            // of one step
+    double bound;            // of our time in that of the best other
+    double memory_bound;     // of our peak memory in TensorFlow's; 0: not looked at
+} Workload;
+
+#define IMAGES(batch, size, channels) {"images", TF_FLOAT, 4, {(batch), (size), (size), (channels)}, 0}
+#define LABELS(batch, classes) {"labels", TF_INT32, 1, {(batch)}, (classes)}
+#define NET(name, file, batch, size, channels, classes, bound)                                                   \
+    {(name), (file), {IMAGES(batch, size, channels), LABELS(batch, classes)}, "loss", "train_step", "image", (batch), \
+     (bound), 0.6}
+
+static const Workload WORKLOADS[] = {
+    NET("convnets.mnist", "mnist.pb", 64, 28, 1, 10, 0.65),
+    NET("convnets.alexnet", "alexnet.pb", 32, 224, 3, 1000, 0.85),
+    NET("convnets.overfeat", "overfeat.pb", 16, 231, 3, 1000, 0.85),
+    NET("convnets.vgg", "vgg.pb", 16, 224, 3, 1000, 0.75),
+    NET("convnets.googlenet", "googlenet.pb", 16, 224, 3, 1000, 0.85),
+    NET("convnets.resnet50", "resnet50.pb", 8, 224, 3, 1000, 0.85),
+};
+enum { WORKLOAD_COUNT = sizeof WORKLOADS / sizeof *WORKLOADS };
+
+// ---------------------------------------- in the child
+
+static const Workload *find(const char *name) {
+    for (int i = 0; i < WORKLOAD_COUNT; i++)
+        if (!strcmp(WORKLOADS[i].name, name))
+            return &WORKLOADS[i];
+    return NULL;
+}
+
+bool workload_graph(const char *name, GraphDef *g) {
+    const Workload *workload = find(name);
+    if (workload && !graphdef_read(g, workload->file))
+        g->whole = true;
+    return workload != NULL;
+}
+
+static TF_Tensor *make(Run *run, const Feed *feed) {
+    if (feed->dtype == TF_FLOAT)
+        return tensor_new(run, TF_FLOAT, feed->rank, feed->dims, NULL);
+    size_t n = 1;
+    for (int i = 0; i < feed->rank; i++)
+        n *= (size_t)feed->dims[i];
+    int32_t *values = calloc(n + 1, sizeof *values);
+    uint32_t state = 1;
+    for (size_t i = 0; values && i < n; i++) {
+        state = state * 1664525 + 1013904223;
+        values[i] = (int32_t)((int64_t)(state >> 8) * feed->most >> 24);
+    }
+    TF_Tensor *tensor = tensor_new(run, TF_INT32, feed->rank, feed->dims, values);
+    free(values);
+    return tensor;
+}
+
+static void prepare(Run *run) {
+    const Workload *workload = find(run->bench->name);
+    if (run->api->TF_GraphOperationByName(run->graph, "init")) {
+        Step init = {0};
+        step_target(run, &init, "init");
+        step_run(run, &init, run->status, NULL);
+    }
+    Step *step = run->own = calloc(1, sizeof *step);
+    for (const Feed *feed = workload->feeds; feed->name; feed++)
+        step_feed(run, step, feed->name, make(run, feed));
+    step_fetch(run, step, workload->fetch);
+    if (workload->target)
+        step_target(run, step, workload->target);
+}
+
+static bool steps(Run *run, int n, double *out_first) {
+    for (int i = 0; i < n; i++)
+        if (!step_run(run, run->own, run->status, out_first))
+            return false;
+    return true;
+}
+
+static void release(Run *run) {
+    if (run->own)
+        step_release(run, run->own);
+    free(run->own);
+}
+
+const Step *workload_step(const Run *run) {
+    return run->bench && find(run->bench->name) ? run->own : NULL;
+}
+
+const Bench *workload_find(const char *name) {
+    static Bench bench;
+    const Workload *workload = find(name);
+    bench = (Bench){.name = workload ? workload->name : NULL, .prepare = prepare, .steps = steps, .release = release};
+    return workload ? &bench : NULL;
+}
+
+// ---------------------------------------- in the parent
+
+enum { OURS, TF_PLAIN, TF_SERIAL, PEER, KINDS };
+
+typedef struct Figures {
+    double seconds[KINDS], memory[KINDS], arena, lower;
+    int rounds;
+} Figures;
+
+static bool open_column(const Workload *workload, Column *column) {
+    if (!column_reply(column)) {
+        column_stop(column);
+        return false;
+    }
+    column_ask(column, "open ", workload->name);
+    column->open = column_reply(column);
+    if (column->open)
+        column->value = atof(column->line + strlen("value "));
+    else
+        printf("    %s, %s: %s\n", workload->name, column->setting.name, column->line);
+    return column->open;
+}
+
+static void take_memory(Column *column, double *memory, double *arena, double *lower) {
+    column_ask(column, "memory", "");
+    if (column_reply(column))
+        sscanf(column->line, "memory %lf %lf %lf", memory, arena, lower);
+}
+
+static void check_values(const Column *columns) {
+    for (int i = TF_PLAIN; i <= TF_SERIAL; i++)
+        if (columns[OURS].open && columns[i].open &&
+            fabs(columns[i].value - columns[OURS].value) > 0.02 * (1 + fabs(columns[i].value)))
+            printf("    WRONG: millrace computed %.6g, TensorFlow %.6g\n", columns[OURS].value, columns[i].value);
+}
+
+// The processes start one after the other: none is loading while another warms up.
+static void measure(const Workload *workload, const Options *options, int threads, const char *script, Figures *out) {
+    Column columns[KINDS] = {
+        {.library = options->millrace, .setting = {"millrace", false, threads, threads, NULL, true}},
+        {.library = options->tensorflow, .setting = {"TensorFlow", false, threads, threads, NULL, true}},
+        {.library = options->tensorflow, .setting = {"TensorFlow, inter 1", false, threads, 1, NULL, true}},
+        {.library = options->torch, .script = script, .setting = {"peer", false, threads, 0, NULL, false}}};
+    *out = (Figures){0};
+    for (int i = 0; i < KINDS; i++)
+        if (columns[i].library && (i != TF_SERIAL || threads > 1) && column_start(&columns[i]))
+            open_column(workload, &columns[i]);
+    double begin = now_seconds();
+    for (int round = 0; round < options->rounds && (!round || now_seconds() - begin < options->seconds); round++) {
+        for (int i = 0; i < KINDS; i++) {
+            if (!columns[i].open)
+                continue;
+            column_ask(&columns[i], "round", "");
+            if (column_reply(&columns[i]))
+                columns[i].round[columns[i].rounds++] = atof(columns[i].line + strlen("seconds "));
+            else
+                columns[i].open = false;
+        }
+        out->rounds = round + 1;
+    }
+    check_values(columns);
+    for (int i = 0; i < KINDS; i++) {
+        double arena = 0, lower = 0;
+        if (columns[i].open)
+            take_memory(&columns[i], &out->memory[i], &arena, &lower);
+        if (i == OURS) {
+            out->arena = arena;
+            out->lower = lower;
+        }
+        out->seconds[i] = column_median(&columns[i]);
+        column_stop(&columns[i]);
+    }
+}
+
+static double smaller(double a, double b) {
+    return a > 0 && (b <= 0 || a < b) ? a : b;
+}
+
+static void print_time(double seconds) {
+    if (seconds > 0)
+        printf(" %9.*f", seconds < 0.1 ? 2 : 1, seconds * 1e3);
+    else
+        printf(" %9s", "-");
+}
+
+static void print_ratio(double ours, double best, double bound) {
+    if (ours > 0 && best > 0)
+        printf(" %6.2f", ours / best);
+    else
+        printf(" %6s", "-");
+    if (bound > 0)
+        printf(" <=%4.2f", bound);
+    else
+        printf(" %6s", "");
+}
+
+static void print_row(const Workload *workload, int threads, const Figures *f) {
+    double theirs = smaller(f->seconds[TF_PLAIN], f->seconds[TF_SERIAL]);
+    double memory = smaller(f->memory[TF_PLAIN], f->memory[TF_SERIAL]);
+    printf("%-18s %2d", workload->name, threads);
+    print_time(f->seconds[OURS]);
+    print_time(theirs);
+    print_time(f->seconds[PEER]);
+    print_ratio(f->seconds[OURS], smaller(theirs, f->seconds[PEER]), workload->bound);
+    if (f->seconds[OURS] > 0)
+        printf(" %9.*f %ss/s", workload->items / f->seconds[OURS] < 100, workload->items / f->seconds[OURS], workload->item);
+    printf("  %5.0f %5.0f MB", f->memory[OURS] / 1e6, memory / 1e6);
+    print_ratio(f->memory[OURS], memory, workload->memory_bound);
+    if (f->lower > 0)
+        printf("  %4.2f", f->arena / f->lower);
+    printf("  (%d)\n", f->rounds);
+    fflush(stdout);
+}
+
+static bool has_graph(const Workload *workload) {
+    GraphDef g = {0};
+    workload_graph(workload->name, &g);
+    bool found = g.bytes.size > 0;
+    graphdef_clear(&g);
+    if (!found)
+        printf("%-18s no graph: bench.py makes %s\n", workload->name, workload->file);
+    return found;
+}
+
+bool workloads_run(const Options *options) {
+    const char *script = getenv("BENCH_PEER");
+    bool any = false;
+    for (int i = 0; i < WORKLOAD_COUNT && options->count; i++) {
+        const Workload *workload = &WORKLOADS[i];
+        if (!bench_wanted(options, workload->name))
+            continue;
+        if (!any)
+            printf("medians of at most %d rounds, turn by turn; ratios: ours to the best other's, and what they may be\n"
+                   "%-18s %2s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
+                   "TF", "peer", "ratio", "ours", "peak memory", "ratio", "arena / lower bound (rounds)");
+        any = true;
+        if (!has_graph(workload))
+            continue;
+        double one = 0;
+        for (int threads = 1; threads <= 2; threads++) {
+            Figures figures;
+            if (options->threads && options->threads != threads)
+                continue;
+            measure(workload, options, threads, script, &figures);
+            print_row(workload, threads, &figures);
+            if (threads == 1)
+                one = figures.seconds[OURS];
+            else if (one > 0)
+                printf("%-18s two threads take %.2f of one thread's time, <= 0.56\n", "", figures.seconds[OURS] / one);
+        }
+    }
+    return any;
+}

@@ -1,0 +1,262 @@
+// Images — see images.h.
+#define _GNU_SOURCE
+#include "images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "program.h"
+
+static const char *const FOLDER = "/usr/share/datasets/fashion-mnist";
+
+// ---------------------------------------- data
+
+typedef struct Pictures {
+    int n, size, classes;
+    unsigned char *pixels, *labels;
+} Pictures;
+
+static unsigned number(const unsigned char *p) {  // as IDX files have it: the highest byte first
+    return (unsigned)p[0] << 24 | (unsigned)p[1] << 16 | (unsigned)p[2] << 8 | p[3];
+}
+
+// The bytes behind the header; dims[0 .. rank) from it. NULL where there is no file.
+static unsigned char *read_idx(const char *folder, const char *part, const char *what, unsigned rank, unsigned *dims) {
+    char path[4096];
+    unsigned char head[16];
+    snprintf(path, sizeof path, "%s/%s-%s-ubyte.gz", folder, part, what);
+    gzFile file = gzopen(path, "rb");  // reads plain files as well
+    if (!file) {
+        path[strlen(path) - 3] = 0;
+        file = gzopen(path, "rb");
+    }
+    if (!file)
+        return NULL;
+    size_t count = 1;
+    if (gzread(file, head, 4 + 4 * rank) != (int)(4 + 4 * rank) || head[2] != 8 || head[3] != rank)
+        quit("%s: not an IDX file of bytes in %u dimensions", path, rank);
+    for (unsigned i = 0; i < rank; i++) {
+        dims[i] = number(head + 4 + 4 * i);
+        count *= dims[i];
+    }
+    unsigned char *bytes = malloc(count);
+    if (!bytes || count > 1u << 30 || gzread(file, bytes, (unsigned)count) != (int)count)
+        quit("%s: ends too early", path);
+    gzclose(file);
+    return bytes;
+}
+
+static bool pictures_read(const char *folder, const char *part, Pictures *out) {
+    unsigned dims[3], n;
+    unsigned char *pixels = read_idx(folder, part, "images-idx3", 3, dims);
+    unsigned char *labels = pixels ? read_idx(folder, part, "labels-idx1", 1, &n) : NULL;
+    if (!labels)
+        return false;
+    if (n != dims[0] || dims[1] != dims[2] || n > 1 << 30)
+        quit("%s: as many square pictures as labels are expected", folder);
+    *out = (Pictures){(int)n, (int)dims[1], 0, pixels, labels};
+    for (unsigned i = 0; i < n; i++)
+        out->classes = labels[i] >= out->classes ? labels[i] + 1 : out->classes;
+    return true;
+}
+
+// Stripes, as wide and in the direction that the class says, under noise.
+static void pictures_make(int n, unsigned seed, Pictures *out) {
+    enum { SIZE = 28, CLASSES = 10 };
+    *out = (Pictures){n, SIZE, CLASSES, malloc((size_t)n * SIZE * SIZE), malloc((size_t)n)};
+    if (!out->pixels || !out->labels)
+        quit("no memory for %d pictures", n);
+    for (int i = 0; i < n; i++) {
+        unsigned class = (seed = seed * 1664525 + 1013904223) >> 16;
+        out->labels[i] = (unsigned char)(class % CLASSES);
+        int width = 1 + out->labels[i] / 2, upright = out->labels[i] % 2;
+        for (int p = 0; p < SIZE * SIZE; p++) {
+            seed = seed * 1664525 + 1013904223;
+            int at = (upright ? p % SIZE : p / SIZE) + (int)(class / CLASSES % 8);
+            out->pixels[i * SIZE * SIZE + p] = (unsigned char)(at / width % 2 * 128 + (seed >> 25));
+        }
+    }
+}
+
+// Those at the places order[from ..], as numbers between 0 and 1.
+static void take(const Pictures *p, const int *order, int from, TF_Tensor *images, TF_Tensor *labels) {
+    float *to = TF_TensorData(images);
+    int32_t *label = TF_TensorData(labels);
+    int area = p->size * p->size;
+    for (int i = 0; i < (int)TF_Dim(labels, 0); i++) {
+        int at = order ? order[(from + i) % p->n] : (from + i) % p->n;
+        label[i] = p->labels[at];
+        for (int j = 0; j < area; j++)
+            to[i * area + j] = (float)p->pixels[(size_t)at * (size_t)area + (size_t)j] / 255;
+    }
+}
+
+static void shuffle(int *order, int n, unsigned *seed) {
+    for (int i = n - 1; i > 0; i--) {
+        *seed = *seed * 1664525 + 1013904223;
+        int j = (int)((uint64_t)*seed * (uint64_t)(i + 1) >> 32), kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+// ---------------------------------------- the graph
+
+typedef struct Trainer {
+    TF_Graph *graph;
+    mr_net *net;
+    TF_Output feeds[3];                  // images, labels, rate
+    TF_Output loss, accuracy, tested;    // `tested`: the accuracy when nothing is learned
+    TF_Operation *train, *init;
+} Trainer;
+
+static void inputs(Trainer *t, int size, int channels) {
+    t->feeds[0] = mr_input(t->net, "images", TF_FLOAT, (int64_t[]){-1, size, size, channels}, 4);
+    t->feeds[1] = mr_input(t->net, "labels", TF_INT32, (int64_t[]){-1}, 1);
+}
+
+static void finish(Trainer *t, const char *optimizer, TF_Output rate) {
+    TF_Status *status = TF_NewStatus();
+    mr_optimizer rule = {.struct_size = sizeof rule, .name = optimizer};
+    t->train = mr_minimize(t->net, &rule, rate, t->loss);
+    t->init = mr_init(t->net);
+    mr_net_status(t->net, status);
+    check(status);
+    TF_DeleteStatus(status);
+}
+
+// As in the benchmarks of whole networks: no dropout, gradient descent.
+static void write_graph(const ImageNet *net, const char *path, int size, int classes) {
+    Trainer t = {.graph = TF_NewGraph()};
+    t.net = mr_net_new(t.graph, 1);
+    inputs(&t, size, net->channels);
+    TF_Output logits = net->logits(t.net, t.feeds[0], size, classes, (TF_Output){0});
+    t.loss = mr_named(t.net, "loss", mr_loss_softmax(t.net, logits, t.feeds[1]));
+    finish(&t, "gradient-descent", mr_scalar(t.net, 1e-3, TF_FLOAT));
+    graph_save(t.graph, path);
+    mr_net_delete(t.net);
+    TF_DeleteGraph(t.graph);
+}
+
+static void write_trainer(Trainer *t, const ImageNet *net, const Pictures *p, int64_t seed) {
+    t->graph = TF_NewGraph();
+    t->net = mr_net_new(t->graph, seed);
+    inputs(t, p->size, 1);
+    t->feeds[2] = mr_input(t->net, "rate", TF_FLOAT, NULL, 0);
+    TF_Output half = mr_scalar(t->net, 0.5, TF_FLOAT);
+    TF_Output logits = net->logits(t->net, t->feeds[0], p->size, p->classes, half);
+    t->loss = mr_loss_softmax(t->net, logits, t->feeds[1]);
+    t->accuracy = mr_accuracy(t->net, logits, t->feeds[1]);
+    finish(t, "adam", t->feeds[2]);
+    mr_testing(t->net, 1);
+    logits = net->logits(t->net, t->feeds[0], p->size, p->classes, half);
+    t->tested = mr_accuracy(t->net, logits, t->feeds[1]);
+    TF_Status *status = TF_NewStatus();
+    mr_net_status(t->net, status);
+    check(status);
+    TF_DeleteStatus(status);
+}
+
+// ---------------------------------------- training
+
+enum { TESTED_AT_ONCE = 200 };
+
+static double measure(const Trainer *t, TF_Session *session, const Pictures *test, int most) {
+    TF_Tensor *values[] = {tensor_of(TF_FLOAT, 4, (int64_t[]){TESTED_AT_ONCE, test->size, test->size, 1}),
+                           tensor_of(TF_INT32, 1, (int64_t[]){TESTED_AT_ONCE})};
+    double sum = 0, part;
+    int rounds = 0;
+    for (int at = 0; at < (most < test->n ? most : test->n); at += TESTED_AT_ONCE, rounds++) {
+        take(test, NULL, at, values[0], values[1]);
+        session_step(session, t->feeds, values, 2, &t->tested, &part, 1, NULL);
+        sum += part;
+    }
+    TF_DeleteTensor(values[0]);
+    TF_DeleteTensor(values[1]);
+    return sum / rounds;
+}
+
+typedef struct Plan {
+    int steps, batch, report, tested;
+    double rate;
+    unsigned seed;
+    FILE *curve;
+} Plan;
+
+static void train(const Trainer *t, TF_Session *session, const Pictures *data, const Pictures *test, const Plan *plan) {
+    TF_Tensor *values[] = {tensor_of(TF_FLOAT, 4, (int64_t[]){plan->batch, data->size, data->size, 1}),
+                           tensor_of(TF_INT32, 1, (int64_t[]){plan->batch}), tensor_of(TF_FLOAT, 0, NULL)};
+    *(float *)TF_TensorData(values[2]) = (float)plan->rate;
+    int *order = malloc((size_t)data->n * sizeof *order), at = data->n;
+    unsigned seed = plan->seed;
+    for (int i = 0; order && i < data->n; i++)
+        order[i] = i;
+    double loss = 0, right = 0, begin = seconds();
+    for (int step = 1; step <= plan->steps && order; step++, at += plan->batch) {
+        if (at + plan->batch > data->n) {
+            shuffle(order, data->n, &seed);
+            at = 0;
+        }
+        take(data, order, at, values[0], values[1]);
+        double numbers[2];
+        session_step(session, t->feeds, values, 3, (TF_Output[]){t->loss, t->accuracy}, numbers, 2, t->train);
+        loss += numbers[0];
+        right += numbers[1];
+        if (step % plan->report && step != plan->steps)
+            continue;
+        int n = (step - 1) % plan->report + 1;
+        double tested = measure(t, session, test, plan->tested);
+        printf("step %5d  loss %.4f  learned %5.1f %%  unseen %5.1f %%  %.0f images/s\n", step, loss / n,
+               100 * right / n, 100 * tested, step * plan->batch / (seconds() - begin));
+        if (plan->curve)
+            fprintf(plan->curve, "%d %.6f %.6f\n", step, loss / n, tested);
+        fflush(stdout);
+        loss = right = 0;
+    }
+    free(order);
+    for (int i = 0; i < 3; i++)
+        TF_DeleteTensor(values[i]);
+}
+
+int image_program(int argc, char **argv, const ImageNet *net) {
+    check_options(argc, argv, (const char *const[]){"data", "steps", "batch", "rate", "threads", "seed", "curve", "graph",
+                                                    "size", "classes", "report", "test", NULL});
+    const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
+    if (graph) {
+        write_graph(net, graph, (int)option_number(argc, argv, "size", net->size),
+                    (int)option_number(argc, argv, "classes", net->size < 100 ? 10 : 1000));
+        return 0;
+    }
+    Plan plan = {.steps = (int)option_number(argc, argv, "steps", net->steps), .batch = 64,
+                 .rate = option_number(argc, argv, "rate", net->rate),
+                 .seed = (unsigned)option_number(argc, argv, "seed", 1), .curve = curve ? fopen(curve, "we") : NULL};
+    plan.batch = (int)option_number(argc, argv, "batch", plan.batch);
+    plan.report = (int)option_number(argc, argv, "report", plan.steps >= 10 ? plan.steps / 10 : 1);
+    plan.tested = (int)option_number(argc, argv, "test", plan.steps >= 100 ? 10000 : TESTED_AT_ONCE);
+    if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || (curve && !plan.curve))
+        quit("%s: there is nothing to do, or no place for the curve", net->name);
+    Pictures data, test;
+    const char *folder = option(argc, argv, "data", FOLDER);
+    bool real = pictures_read(folder, "train", &data) && pictures_read(folder, "t10k", &test);
+    if (!real) {
+        pictures_make(4000, 1, &data);
+        pictures_make(1000, 2, &test);
+    }
+    printf("%s: %d pictures of %s, batches of %d\n", net->name, data.n, real ? folder : "stripes", plan.batch);
+    Trainer t = {0};
+    write_trainer(&t, net, &data, plan.seed);
+    TF_Session *session = session_new(t.graph, (int)option_number(argc, argv, "threads", 0));
+    session_step(session, NULL, NULL, 0, NULL, NULL, 0, t.init);
+    train(&t, session, &data, &test, &plan);
+    session_delete(session);
+    mr_net_delete(t.net);
+    TF_DeleteGraph(t.graph);
+    unsigned char *const bytes[] = {data.pixels, data.labels, test.pixels, test.labels};
+    for (int i = 0; i < 4; i++)
+        free(bytes[i]);
+    if (plan.curve)
+        fclose(plan.curve);
+    return 0;
+}

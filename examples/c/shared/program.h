@@ -1,0 +1,23 @@
+// Program — what all examples have in common: options, the end after an error, running a graph, writing it to a file.
+#pragma once
+#include "millrace/millrace.h"
+
+// Prints what is wrong and ends the program.
+__attribute__((noreturn, format(printf, 1, 2))) void quit(const char *format, ...);
+void check(TF_Status *status);
+
+// "--name value": the value, or `otherwise`.
+const char *option(int argc, char **argv, const char *name, const char *otherwise);
+double option_number(int argc, char **argv, const char *name, double otherwise);
+// Ends the program where a word is none of "--name value" with these names.
+void check_options(int argc, char **argv, const char *const *names);
+
+double seconds(void);
+TF_Session *session_new(TF_Graph *graph, int threads);  // 0: as many as the machine has
+void session_delete(TF_Session *session);
+// Runs a step; fetches are scalars, as numbers.
+void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, const TF_Output *fetches,
+                  double *numbers, int n_fetches, const TF_Operation *target);
+TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, TF_Output fetch);
+TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims);  // to be filled
+void graph_save(TF_Graph *graph, const char *path);
