@@ -1,8 +1,9 @@
-// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered] FILE-OR-FOLDER ...
+// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered | --neighbours N] FILE-OR-FOLDER ...
 //
 // Constant, fed with and without known shapes, late and fixed, on one thread and on two, on the fake device, in every
 // type that the op takes, with no elements and with one; shapes inferred against real ones; gradients against
-// differences. --covered runs nothing and asks whether every compiled op has a line.
+// differences. --covered runs nothing and asks whether every compiled op has a line; --neighbours runs N changed copies of
+// each line and asks only that the machine lives on.
 #define _GNU_SOURCE
 #include "op_suite.h"
 
@@ -14,6 +15,8 @@
 #include "ops/all_ops.h"
 
 static size_t n_passed, n_failed;
+static int neighbours;           // of each line, which is all that runs then
+static size_t n_neighbours;
 static bool chatty;              // --verbose: also what is left out
 static char where[512];          // what runs now, for a crash
 
@@ -49,7 +52,7 @@ static void crashed(int number) {
     raise(number);
 }
 
-static void now(const Line *line, const char *what) {
+void check_now(const Line *line, const char *what) {
     snprintf(where, sizeof where, "%s:%d: %s", line->file, line->number, what);
 }
 
@@ -63,7 +66,7 @@ void check_left_out(const Line *line, const char *what, Status *status) {
 
 // Builds and runs as often as the mode says; every run must give the bits of the first.
 static Status *try_mode(const Line *line, const Mode *mode, Trial *trial, Tensors *out) {
-    now(line, mode->what);
+    check_now(line, mode->what);
     TRY(trial_build(trial, line, mode));
     TRY(trial_open(trial));
     TRY(trial_run(trial, out));
@@ -289,7 +292,7 @@ static void check_sizes(const Line *line) {
 static void check_shape_line(const Line *line) {
     Mode mode = {.what = "shape", .forced_attr = -1, .inputs = INPUTS_CONSTANT};
     Trial trial = {0};
-    now(line, "shape");
+    check_now(line, "shape");
     Status *status = trial_build(&trial, line, &mode);
     if (line->error.n) {
         check_error(line, "shape", status);
@@ -359,7 +362,7 @@ static void check_line(const Line *line) {
         trial_clear(&plain);
         check_sizes(line);
         if (!stateful) {
-            now(line, "gradient");
+            check_now(line, "gradient");
             check_gradient(line);
         }
     }
@@ -391,7 +394,7 @@ static void read_line(const char *file, int number, Str text) {
     if (!rest.n || rest.p[0] == '#')
         return;
     Line line = {.file = file, .number = number};
-    now(&line, "reading");
+    check_now(&line, "reading");
     if (asks_covered) {
         status_free(line_parse(rest, &line));
         for (size_t i = 0; i < line.before.n; i++)
@@ -399,7 +402,9 @@ static void read_line(const char *file, int number, Str text) {
         if (line.call)
             cover(line.call);
     } else if (check_ok(&line, "reading", line_parse(rest, &line))) {
-        if (line.shapes)
+        if (neighbours)
+            n_neighbours += (size_t)check_neighbours(&line, rest, neighbours);
+        else if (line.shapes)
             check_shape_line(&line);
         else
             check_line(&line);
@@ -526,14 +531,20 @@ int main(int argc, char **argv) {
     for (; first < argc && argv[first][0] == '-'; first++) {
         asks_covered |= strcmp(argv[first], "--covered") == 0;
         chatty |= strcmp(argv[first], "--verbose") == 0;
+        if (strcmp(argv[first], "--neighbours") == 0 && first + 1 < argc)
+            neighbours = atoi(argv[++first]);
+        else if (strcmp(argv[first], "--seed") == 0 && first + 1 < argc)
+            neighbours_seed(strtoull(argv[++first], NULL, 10));
     }
     if (first == argc) {
-        fprintf(stderr, "usage: op_suite [--covered] [--verbose] FILE-OR-FOLDER ...\n");
+        fprintf(stderr, "usage: op_suite [--covered | --neighbours N [--seed S]] [--verbose] FILE-OR-FOLDER ...\n");
         return 2;
     }
     read_all(argv + first);
     if (asks_covered)
         check_covered();
+    if (neighbours)
+        printf("%zu neighbours had a meaning and did no harm\n", n_neighbours);
     printf("%zu passed, %zu failed\n", n_passed, n_failed);
     return n_failed != 0;
 }

@@ -33,6 +33,7 @@ typedef struct {
     int runs;
     bool fake;                   // on the fake device
     bool host_constant;          // what the op reads on the host is never fed
+    int timeout_ms;              // of every step; 0: none
     int forced_attr;             // -1: none
     DType forced;
     DType rounded;               // inputs rounded to this type first; DT_INVALID: no
@@ -67,6 +68,9 @@ void check_left_out(const Line *line, const char *what, Status *status);  // tol
 // Counts; true where the status is OK. Frees it.
 bool check_ok(const Line *line, const char *what, Status *status);
 
+// Says what runs now, for a crash.
+void check_now(const Line *line, const char *what);
+
 // ---- comparing (op_suite_compare.c)
 typedef struct {
     double relative, absolute;
@@ -85,3 +89,8 @@ double tensor_number(const Tensor *tensor, int64_t i);
 
 // ---- gradients (op_suite_gradient.c)
 void check_gradient(const Line *line);
+
+// ---- neighbours (op_suite_neighbours.c)
+void neighbours_seed(uint64_t value);
+// Changes the call of a line, which was read from `text`, `count` times and runs what comes of it. How many had a meaning.
+int check_neighbours(const Line *line, Str text, int count);

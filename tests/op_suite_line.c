@@ -166,6 +166,7 @@ static Status *run(Trial *trial, const Output *fetches, int n_fetches, Node *con
 Status *trial_open(Trial *trial) {
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = trial->mode.threads;
+    config.timeout_ms = trial->mode.timeout_ms;
     config.devices[0] = (DeviceCount){STR("FAKE"), trial->mode.fake};
     config.n_devices = 1;
     return session_new(trial->graph, NULL, &config, &trial->session);

@@ -22,7 +22,7 @@ static _Atomic(char *) unpacked;
 static char *unpack(void) {
     size_t packed = (size_t)(known_ops_packed_end - known_ops_packed);
     uint32_t n;
-    memcpy(&n, known_ops_packed_end - sizeof n, sizeof n);  // gzip says it at the end
+    memcpy(&n, known_ops_packed + packed - sizeof n, sizeof n);  // gzip says it at the end
     char *bytes = malloc(sizeof n + n);
     if (!bytes)
         return NULL;
