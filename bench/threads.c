@@ -1,16 +1,21 @@
 // Threads — callers of one session at once: how many steps per second it serves, one caller against eight.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "harness.h"
 
 enum { CALLERS = 8 };
 
-typedef struct Caller {
-    Run *run;
+// What all callers do together. They take it in portions, so that none is left behind with work for itself alone.
+typedef struct Work {
     const Bench *bench;
-    int steps;
-    TF_Status *status;
+    int portion, portions;
+    atomic_int taken;
+} Work;
+
+typedef struct Caller {
+    Work *work;
     Run own;    // the run with a status of its own
     bool ok;
     double first;
@@ -18,17 +23,24 @@ typedef struct Caller {
 
 static void *call(void *arg) {
     Caller *caller = arg;
-    caller->ok = caller->bench->steps(&caller->own, caller->steps, &caller->first);
+    Work *work = caller->work;
+    double first = 0;    // written at each step: not in what lies beside another caller's
+    caller->ok = true;
+    while (caller->ok && atomic_fetch_add(&work->taken, 1) < work->portions)
+        caller->ok = work->bench->steps(&caller->own, work->portion, &first);
+    caller->first = first;
     return NULL;
 }
 
 static bool steps_at_once(Run *run, const Bench *bench, int n, double *out_first) {
     pthread_t thread[CALLERS];
     Caller caller[CALLERS];
+    int portion = n / 32 + 1;
+    Work work = {.bench = bench, .portion = portion, .portions = (n * CALLERS + portion - 1) / portion};
     int started = 0;
     bool ok = true;
     for (int i = 0; i < CALLERS; i++) {
-        caller[i] = (Caller){.bench = bench, .steps = n, .own = *run};
+        caller[i] = (Caller){.work = &work, .own = *run};
         caller[i].own.status = run->api->TF_NewStatus();
     }
     while (started < CALLERS && !pthread_create(&thread[started], NULL, call, &caller[started]))
@@ -42,7 +54,8 @@ static bool steps_at_once(Run *run, const Bench *bench, int n, double *out_first
         }
         run->api->TF_DeleteStatus(caller[i].own.status);
     }
-    *out_first = caller[0].first;
+    for (int i = 0; i < CALLERS; i++)
+        *out_first = caller[i].first ? caller[i].first : *out_first;    // who found no work has computed nothing
     return ok;
 }
 

@@ -29,10 +29,11 @@ void api_set(TF_Status *out, Status *status) {
         status_free(status);
         return;
     }
-    if (out->error)
-        status_free(out->error);
     if (out->payloads)
         payloads_clear(out);
+    if (!out->error && !status)
+        return;  // OK after OK writes nothing: statuses are small, those of several callers lie on one cache line
+    status_free(out->error);
     out->error = status;
 }
 

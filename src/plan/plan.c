@@ -84,8 +84,8 @@ Plan *plan_retain(Plan *plan) {
 void plan_release(Plan *plan) {
     if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
         return;
-    for (size_t i = 0; i < sizeof plan->spare / sizeof *plan->spare; i++) {
-        struct Step *step = atomic_load(&plan->spare[i]);
+    for (int i = 0; i < THREAD_PLACES; i++) {
+        struct Step *step = atomic_load(&plan->spare[i].step);
         if (step)
             plan->free_step(step);
     }

@@ -6,6 +6,7 @@
 #pragma once
 #include "device/binding.h"
 #include "thread/mutex.h"
+#include "thread/place.h"
 
 typedef struct Plan Plan;
 
@@ -73,6 +74,12 @@ typedef struct {
     Shape shape;           // as declared; feeds of other shapes are accepted, as in TensorFlow
 } PlanEnd;
 
+// An idle step, alone on its cache line.
+typedef struct {
+    _Atomic(struct Step *) step;
+    char pad[CACHE_LINE - sizeof(void *)];
+} SpareStep;
+
 struct Plan {
     _Atomic int32_t references;
     Arena arena;
@@ -94,8 +101,8 @@ struct Plan {
     struct Fixed *specialisations;  // newest first; guarded by lock
     size_t specialised_bytes;       // guarded by lock
     bool specialising;              // some thread is making one; guarded by lock
-    _Atomic(struct Step *) spare[8];  // idle steps, by calling thread (run/step.h)
     void (*_Atomic free_step)(struct Step *step);
+    SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };
 
 Plan *plan_retain(Plan *plan);

@@ -177,11 +177,19 @@ static Status *new_buffers(Step *step) {
     return OK;
 }
 
+// A fed value that nobody sees after the step is its caller's to hold, uncounted: many callers may feed one tensor.
 static void feed(Step *step, const Tensor *const *feeds) {
     const Plan *plan = step->plan;
-    for (int i = 0; i < plan->n_feeds; i++)
-        if (plan->feeds[i].slot >= 0)
-            step->slots[plan->feeds[i].slot] = tensor_retain(feeds[i]);
+    for (int i = 0; i < plan->n_feeds; i++) {
+        int32_t slot = plan->feeds[i].slot;
+        if (slot < 0)
+            continue;
+        step->slots[slot] = *feeds[i];
+        if (plan->slots[slot].escapes)
+            buffer_retain(feeds[i]->buffer);
+        else
+            step->slots[slot].buffer = NULL;
+    }
 }
 
 static void preset_constants(Step *step) {

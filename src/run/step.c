@@ -7,18 +7,6 @@
 #include "run/kernels.h"
 #include "run/stress.h"
 
-enum { SPARES = 8 };
-
-static _Atomic int next_place;
-static _Thread_local int own_place = -1;
-
-// Threads are spread over the plan's spare places, so callers of one session seldom meet on one.
-static int spare_place(void) {
-    if (own_place < 0)
-        own_place = atomic_fetch_add(&next_place, 1) % SPARES;
-    return own_place;
-}
-
 static Status *step_arrays(Step *step) {
     const Plan *plan = step->plan;
     Arena *arena = &step->arena;
@@ -82,15 +70,35 @@ void step_free(Step *step) {
     free(step);
 }
 
+// ---- spare steps: one for each thread that calls, so that callers of one plan don't meet
+
+static Step *take_spare(Plan *plan, int place) {
+    Step *step = atomic_exchange_explicit(&plan->spare[place].step, NULL, memory_order_acquire);
+    // More callers than places, or a first call: whose owner isn't running may lend its step.
+    for (int i = 0; !step && i < THREAD_PLACES; i++)
+        if (atomic_load_explicit(&plan->spare[i].step, memory_order_relaxed))
+            step = atomic_exchange_explicit(&plan->spare[i].step, NULL, memory_order_acquire);
+    return step;
+}
+
+static void put_spare(Step *step) {
+    Plan *plan = step->plan;
+    int place = step->options->place;
+    for (int i = 0; i < THREAD_PLACES; i++) {
+        Step *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&plan->spare[(place + i) % THREAD_PLACES].step, &none, step,
+                                                    memory_order_release, memory_order_relaxed))
+            return;
+    }
+    step_free(step);
+}
+
 Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     stress_yield();
-    int place = spare_place();
-    Step *step = atomic_exchange_explicit(&plan->spare[place], NULL, memory_order_acquire);
+    Step *step = take_spare(plan, options->place);
     if (!step)
         TRY(step_new(plan, &step));
-    step->spare_place = place;
     step->options = options;
-    // NEEDSWORK: links every step into its session under the session's lock; 8 callers meet there (0.6x of one caller).
     cancellation_init(&step->cancellation, options->parent);
     StepContext *context = &step->context;
     context->cancellation = &step->cancellation;
@@ -108,11 +116,7 @@ void step_give_back(Step *step) {
     empty_slots(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);
-    Plan *plan = step->plan;
-    Step *none = NULL;
-    if (!atomic_compare_exchange_strong_explicit(&plan->spare[step->spare_place], &none, step, memory_order_release,
-                                                 memory_order_relaxed))
-        step_free(step);
+    put_spare(step);
 }
 
 // ---- binding to a specialisation

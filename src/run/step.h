@@ -33,7 +33,6 @@ struct Step {
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
     const struct StepOptions *options;
     Arena arena;
-    int spare_place;
 };
 
 // How a step shall run.
@@ -44,7 +43,7 @@ typedef struct StepOptions {
     const struct Caller *caller;
     int inter_threads, intra_threads;
     int depth;                           // of function calls
-    uint64_t stress;                     // STRESS_* (run/stress.h)
+    int place;                           // of the calling thread (thread/place.h)
 } StepOptions;
 
 // Runs the plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches` get

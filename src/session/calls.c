@@ -106,6 +106,7 @@ static Status *run_call(const Caller *caller, Kernel *k, Str function, const Att
     options.parent = k->step->cancellation;
     options.deadline = k->step->deadline;
     options.depth = outer->options->depth + 1;
+    options.place = thread_place();
     return step_run(call->plan, &options, feeds, out_results);
 }
 

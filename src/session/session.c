@@ -6,6 +6,7 @@
 #include "resource/resource.h"
 #include "run/stress.h"
 #include "session/calls.h"
+#include "thread/place.h"
 #include "thread/pool.h"
 
 // A plan and the call that it answers, arrays as they stood.
@@ -21,6 +22,12 @@ typedef struct Table {
     struct Table *older;  // kept until the session goes: a reader may still be in it
     _Atomic(Entry *) slots[];
 } Table;
+
+// A count alone on its cache line.
+typedef struct {
+    char before[CACHE_LINE - sizeof(int)];
+    _Atomic int n;
+} Count;
 
 struct Session {
     Graph *graph;
@@ -40,7 +47,7 @@ struct Session {
     Entry *entries;
     size_t n_entries;
     Arena arena;
-    _Atomic int running;           // steps in flight
+    Count running[THREAD_PLACES];  // steps in flight, by the place of the thread that began them
 };
 
 const RunSettings run_settings_default = {0};
@@ -219,22 +226,24 @@ Status *session_plan(Session *session, const StepSignature *signature, Plan **ou
 // ---- steps
 
 // The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after that.
-static void end_step(Session *session) {
+static void end_step(Session *session, int place) {
+    _Atomic int *running = &session->running[place].n;
     if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1)) {
-        atomic_fetch_sub_explicit(&session->running, 1, memory_order_release);
+        atomic_fetch_sub_explicit(running, 1, memory_order_release);
         return;
     }
     mutex_lock(&session->lock);
-    atomic_fetch_sub_explicit(&session->running, 1, memory_order_release);
+    atomic_fetch_sub_explicit(running, 1, memory_order_release);
     condition_notify_all(&session->idle);
     mutex_unlock(&session->lock);
 }
 
-static Status *begin_step(Session *session) {
-    atomic_fetch_add_explicit(&session->running, 1, memory_order_acquire);
-    if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1))
+static Status *begin_step(Session *session, int place) {
+    // Sequential order here and in session_close: either this sees that it is closed, or who frees it sees the count.
+    atomic_fetch_add(&session->running[place].n, 1);
+    if (__builtin_expect(!atomic_load(&session->closed), 1))
         return OK;
-    end_step(session);
+    end_step(session, place);
     FAIL(CANCELLED, "Session has been closed.");
 }
 
@@ -252,21 +261,23 @@ static int64_t deadline_of(const Session *session, const RunSettings *settings) 
     return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
-static Status *run_step(Session *session, const StepSignature *signature, const RunSettings *settings,
+static Status *run_step(Session *session, const StepSignature *signature, const RunSettings *settings, int place,
                         const Tensor *const *feeds, Tensor *out) {
     Plan *plan;
     TRY(session_find(session, signature, &plan));
     TRY(check_feeds(plan, signature, feeds));
     StepOptions options = session->options;
     options.deadline = deadline_of(session, settings);
+    options.place = place;
     return step_run(plan, &options, feeds, out);
 }
 
 Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
                     const Tensor *const *feeds, Tensor *out) {
-    TRY(begin_step(session));
-    Status *status = run_step(session, signature, settings, feeds, out);
-    end_step(session);
+    int place = thread_place();
+    TRY(begin_step(session, place));
+    Status *status = run_step(session, signature, settings, place, feeds, out);
+    end_step(session, place);
     return status;
 }
 
@@ -324,8 +335,9 @@ void session_free(Session *session) {
     session_close(session);
     // A step that ended while the session was being closed tells nobody: look again now and then.
     mutex_lock(&session->lock);
-    while (atomic_load_explicit(&session->running, memory_order_acquire))
-        (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
+    for (int i = 0; i < THREAD_PLACES; i++)
+        while (atomic_load(&session->running[i].n))
+            (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&session->lock);
     for (Entry *entry = session->entries; entry; entry = entry->next)
         plan_release(entry->plan);
@@ -375,18 +387,22 @@ static Status *partial_fill(PartialRun *run, const StepSignature *signature) {
     run->fetches = ARENA_ARRAY(&run->arena, Tensor *, signature->n_fetches);
     NEED_MEMORY(run->feeds && run->fetches);
     TRY(make_plan(run->session, signature, true, &run->plan));
+    int place = run->options.place;
     run->options = run->session->options;
     run->options.deadline = NO_DEADLINE;
+    run->options.place = place;
     return step_take(run->plan, &run->options, &run->step);
 }
 
 Status *session_partial_begin(Session *session, const StepSignature *signature, PartialRun **out) {
-    TRY(begin_step(session));
+    int place = thread_place();
+    TRY(begin_step(session, place));
     PartialRun *run = calloc(1, sizeof *run);
     if (!run)
-        end_step(session);
+        end_step(session, place);
     NEED_MEMORY(run);
     run->session = session;
+    run->options.place = place;
     mutex_init(&run->lock);
     Status *status = partial_fill(run, signature);
     if (status)
@@ -440,7 +456,7 @@ void session_partial_end(PartialRun *run) {
     if (run->step)
         step_free_partial(run->step);
     plan_release(run->plan);
-    end_step(run->session);
+    end_step(run->session, run->options.place);
     mutex_clear(&run->lock);
     arena_clear(&run->arena);
     free(run);

@@ -276,6 +276,47 @@ START_TEST(closing_frees_waiters) {
 }
 END_TEST
 
+// ---------------------------------------- ends
+
+// Some run a loop without end, which waits for nothing; the others small steps, one after the other.
+static void *run_until_closed(void *arg) {
+    bool endless = (intptr_t)arg % 4 == 0;
+    for (;;) {
+        Tensor in = vector(1, endless ? 1e9f : 2), out = {0};  // 2^24 + 1 is no float: the loop never gets there
+        const Tensor *feeds[] = {&in};
+        Output fetch = endless ? counted : polynomial;
+        StepSignature signature = {.feeds = &x, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1};
+        Status *status = session_run(session, &signature, &run_settings_default, feeds, &out);
+        tensor_clear(&in);
+        tensor_clear(&out);
+        if (status) {
+            ck_assert_msg(status_code(status) == CANCELLED, "%s", status_message(status));
+            status_free(status);
+            atomic_fetch_add(&taken_count, 1);
+            return NULL;
+        }
+    }
+}
+
+START_TEST(closing_ends_running_steps) {
+    setenv("MILLRACE_STRESS", stresses[_i], 1);
+    for (int round = 0; round < 10; round++) {
+        open_session(1);
+        build();
+        pthread_t threads[RUNNERS];
+        for (int i = 0; i < RUNNERS; i++)
+            pthread_create(&threads[i], NULL, run_until_closed, (void *)(intptr_t)i);
+        for (int i = 0; i < round; i++)
+            sched_yield();
+        session_close(session);
+        for (int i = 0; i < RUNNERS; i++)
+            pthread_join(threads[i], NULL);
+        close_session();
+    }
+    ck_assert_int_eq(atomic_load(&taken_count), 10 * RUNNERS);
+}
+END_TEST
+
 // ---------------------------------------- forks
 
 static bool all_are(Output fetch, int64_t n, float number, float wanted) {
@@ -327,6 +368,7 @@ int main(void) {
     tcase_add_loop_test(tests, many_callers, 0, STRESSES);
     tcase_add_loop_test(tests, queues_pass_on_everything, 0, STRESSES);
     tcase_add_loop_test(tests, closing_frees_waiters, 0, STRESSES);
+    tcase_add_loop_test(tests, closing_ends_running_steps, 0, STRESSES);
     tcase_add_loop_test(tests, a_session_survives_a_fork, 0, STRESSES);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -8,16 +8,31 @@ static void parent_cancelled(void *arg) {
     cancellation_cancel(child, cancellation_check(child->parent));
 }
 
+// From now on the parent's cancellation runs this one's watches; false where it is set already. Locks: child, parent.
+static bool join_parent(Cancellation *child) REQUIRES(child->lock) {
+    if (child->parent && !child->joined)
+        child->joined = cancellation_watch(child->parent, &child->in_parent, parent_cancelled, child);
+    return !child->parent || child->joined;
+}
+
 void cancellation_init(Cancellation *cancellation, Cancellation *parent) {
     *cancellation = (Cancellation){.lock = MUTEX_INIT, .ended = CONDITION_INIT, .parent = parent};
-    if (parent && !cancellation_watch(parent, &cancellation->in_parent, parent_cancelled, cancellation))
+    if (!parent || !parent->parent)
+        return;
+    mutex_lock(&cancellation->lock);
+    bool open = join_parent(cancellation);
+    mutex_unlock(&cancellation->lock);
+    if (!open)
         parent_cancelled(cancellation);
 }
 
 void cancellation_clear(Cancellation *cancellation) {
-    if (cancellation->parent)
-        cancellation_unwatch(cancellation->parent, &cancellation->in_parent);
     mutex_lock(&cancellation->lock);
+    if (cancellation->joined) {
+        mutex_unlock(&cancellation->lock);  // the parent may be running our callback, which takes it
+        cancellation_unwatch(cancellation->parent, &cancellation->in_parent);
+        mutex_lock(&cancellation->lock);
+    }
     while (cancellation->cancels)
         condition_wait(&cancellation->ended, &cancellation->lock);
     Status *reason = cancellation->reason;
@@ -79,13 +94,13 @@ Status *cancellation_check(Cancellation *cancellation) {
     mutex_lock(&cancellation->lock);
     Status *copy = status_copy(cancellation->reason);
     mutex_unlock(&cancellation->lock);
-    return copy;
+    return copy ? copy : cancellation_check(cancellation->parent);
 }
 
 bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch, void (*fn)(void *), void *arg) {
     *watch = (CancelWatch){.fn = fn, .arg = arg};
     mutex_lock(&cancellation->lock);
-    bool open = !cancellation->reason;
+    bool open = !cancellation->reason && join_parent(cancellation);
     if (open) {
         watch->next = cancellation->watches;
         watch->link = &cancellation->watches;

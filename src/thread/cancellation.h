@@ -1,7 +1,11 @@
 // Cancellation — the wish that a step ends: one object per step, a flag that is cheap to read, and callbacks for waits.
 //
 // A kernel that loops reads cancellation_is_set now and then. Whoever waits registers a CancelWatch, whose callback ends
-// the wait. A child is cancelled with its parent. Deadlines need no timer thread: every wait takes its own.
+// the wait. Deadlines need no timer thread: every wait takes its own.
+//
+// A child is cancelled with its parent. It reads its parent's flag beside its own and is entered in the parent's list only
+// when somebody watches it: so steps that never wait don't meet at their session's lock. The child of a child is entered
+// at once, since a flag is looked at one level up and no further.
 #pragma once
 #include "thread/mutex.h"
 #include "thread/notification.h"
@@ -23,7 +27,8 @@ typedef struct Cancellation {
     pthread_t runner;         // the thread that runs it. Guarded by lock
     int cancels;              // calls of cancellation_cancel inside. Guarded by lock
     struct Cancellation *parent;
-    CancelWatch in_parent;
+    CancelWatch in_parent;    // registered there once `joined`
+    bool joined;              // guarded by lock
 } Cancellation;
 
 // `parent` may be NULL and outlives this one; where it is already set, so is this one.
@@ -36,9 +41,10 @@ void cancellation_clear(Cancellation *cancellation);
 bool cancellation_cancel(Cancellation *cancellation, Status *reason);
 
 static inline bool cancellation_is_set(const Cancellation *cancellation) {
-    return atomic_load_explicit(&cancellation->set, memory_order_relaxed);
+    return atomic_load_explicit(&cancellation->set, memory_order_relaxed) ||
+           (cancellation->parent && atomic_load_explicit(&cancellation->parent->set, memory_order_relaxed));
 }
-// A copy of the reason once set, OK before. NULL is never cancelled.
+// A copy of the reason, its own or its parent's, once set; OK before. NULL is never cancelled.
 FALLIBLE Status *cancellation_check(Cancellation *cancellation);
 
 // Registers `fn(arg)` to be run when the cancellation is set. False, and nothing registered, when it already is.

@@ -100,6 +100,36 @@ START_TEST(a_child_leaves_its_parent_alone) {
 }
 END_TEST
 
+// Who only looks is not entered anywhere: that is what keeps the steps of a session apart.
+START_TEST(a_child_is_entered_when_it_is_watched) {
+    Cancellation parent, looks, waits, late;
+    cancellation_init(&parent, NULL);
+    cancellation_init(&looks, &parent);
+    cancellation_init(&waits, &parent);
+    cancellation_init(&late, &parent);
+    ck_assert_ptr_null(parent.watches);
+    Waiter waiter = {0}, again = {0}, refused = {0};
+    ck_assert(cancellation_watch(&waits, &waiter.watch, run, &waiter));
+    ck_assert(cancellation_watch(&waits, &again.watch, run, &again));
+    ck_assert_ptr_eq(parent.watches, &waits.in_parent);
+    ck_assert_ptr_null(parent.watches->next);
+    ck_assert(cancellation_unwatch(&waits, &again.watch));
+    cancellation_cancel(&parent, status_new(UNAVAILABLE, "x", 1, "gone"));
+    ck_assert(cancellation_is_set(&looks) && cancellation_is_set(&waits));
+    check_code(cancellation_check(&looks), UNAVAILABLE);
+    check_code(cancellation_check(&waits), UNAVAILABLE);
+    ck_assert_int_eq(waiter.ran, 1);
+    ck_assert_int_eq(again.ran, 0);
+    ck_assert(!cancellation_watch(&late, &refused.watch, run, &refused));
+    Notification never = {0};
+    check_code(cancellation_wait(&looks, &never, NO_DEADLINE), UNAVAILABLE);
+    cancellation_clear(&looks);
+    cancellation_clear(&waits);
+    cancellation_clear(&late);
+    cancellation_clear(&parent);
+}
+END_TEST
+
 static void *cancel_soon(void *arg) {
     usleep(2000);
     cancellation_cancel(arg, NULL);
@@ -183,6 +213,50 @@ START_TEST(exactly_once_under_threads) {
 }
 END_TEST
 
+typedef struct {
+    Cancellation *parent;
+    int bad;
+} Stepper;
+
+// As steps do: a child that waits until its parent ends the wait, or goes before.
+static void *wait_in_children(void *arg) {
+    Stepper *stepper = arg;
+    for (int i = 0; i < WATCHES; i++) {
+        Cancellation child, grandchild;
+        cancellation_init(&child, stepper->parent);
+        cancellation_init(&grandchild, &child);
+        Notification never = {0};
+        Status *status = cancellation_wait(i % 2 ? &grandchild : &child, &never, clock_now() + i % 3 * CLOCK_MS / 2);
+        Code code = status_code(status);
+        stepper->bad += code != CANCELLED && code != DEADLINE_EXCEEDED;
+        status_free(status);
+        cancellation_clear(&grandchild);
+        cancellation_clear(&child);
+    }
+    return NULL;
+}
+
+START_TEST(children_come_and_go_while_the_parent_ends) {
+    for (int round = 0; round < ROUNDS; round++) {
+        Cancellation parent;
+        cancellation_init(&parent, NULL);
+        pthread_t threads[THREADS + 1];
+        Stepper steppers[THREADS];
+        for (int i = 0; i < THREADS; i++) {
+            steppers[i] = (Stepper){.parent = &parent};
+            pthread_create(&threads[i], NULL, wait_in_children, &steppers[i]);
+        }
+        pthread_create(&threads[THREADS], NULL, cancel_soon, &parent);
+        for (int i = 0; i <= THREADS; i++)
+            pthread_join(threads[i], NULL);
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(steppers[i].bad, 0);
+        ck_assert_ptr_null(parent.watches);
+        cancellation_clear(&parent);
+    }
+}
+END_TEST
+
 START_TEST(mutex_and_condition) {
     Mutex mutex = MUTEX_INIT;
     Condition condition = CONDITION_INIT;
@@ -207,8 +281,10 @@ int main(void) {
     tcase_add_test(cases, a_callback_may_free_its_watch);
     tcase_add_test(cases, parents_reach_children);
     tcase_add_test(cases, a_child_leaves_its_parent_alone);
+    tcase_add_test(cases, a_child_is_entered_when_it_is_watched);
     tcase_add_test(cases, waits_end_for_each_reason);
     tcase_add_test(cases, exactly_once_under_threads);
+    tcase_add_test(cases, children_come_and_go_while_the_parent_ends);
     tcase_add_test(cases, mutex_and_condition);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
