@@ -99,7 +99,7 @@ Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k)
     TRY(variables_lock(binding, k, &locks));
     Status *status = OK;
     for (int i = 0; i < binding->n_in && !status; i++)
-        if ((binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) && !shape_equal(&k->in[i]->shape, &prepared->in[i]))
+        if ((binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) && !shape_equal(&k->in[i]->shape, &prepared->making->in[i]))
             status = GUARD_FAILED;
     if (!status)
         status = device_run(binding, k);
@@ -128,12 +128,11 @@ static void alias_output(Kernel *k, int i, const Shape *shape) {
 }
 
 // An input that dies here and has the output's size may lend its buffer.
-static bool reuse_input(const Binding *binding, Kernel *k, uint32_t last, Tensor *out, size_t bytes) {
-    for (int i = 0; i < binding->n_in && i < MAX_ARGS; i++) {
-        Tensor *in = k->in[i];
-        if ((binding->in_flags[i] & EDGE_IN_PLACE) && (last & BIT(i)) && in->buffer && in->layout == LAYOUT_PLAIN &&
-            buffer_is_unique(in->buffer) && in->data == in->buffer->data && !in->buffer->stamp &&
-            in->buffer->allocator && in->dtype == out->dtype && bytes && tensor_bytes(in) == bytes) {
+static inline bool reuse_input(const Prepared *prepared, Kernel *k, uint32_t last, Tensor *out) {
+    for (uint32_t lend = prepared->lend & last; lend; lend &= lend - 1) {
+        Tensor *in = k->in[__builtin_ctz(lend)];
+        if (in->buffer && in->layout == LAYOUT_PLAIN && buffer_is_unique(in->buffer) && in->data == in->buffer->data &&
+            !in->buffer->stamp && in->buffer->allocator) {
             out->buffer = in->buffer;  // moved: the input keeps its address for this call, and no count changes
             out->data = in->data;
             in->buffer = NULL;
@@ -141,6 +140,20 @@ static bool reuse_input(const Binding *binding, Kernel *k, uint32_t last, Tensor
         }
     }
     return false;
+}
+
+static inline Status *allocate_one(const Prepared *prepared, Kernel *k, uint32_t last) {
+    Tensor *out = k->out[0];
+    out->dtype = (DType)prepared->dtype;
+    out->layout = LAYOUT_PLAIN;
+    out->shape = prepared->like < 0 ? prepared->out[0] : k->in[prepared->like]->shape;
+    out->buffer = NULL;
+    out->data = NULL;
+    if (reuse_input(prepared, k, last, out))
+        return OK;
+    TRY(buffer_new(&host_allocator, out->dtype, prepared->bytes, &out->buffer));
+    out->data = out->buffer->data;
+    return OK;
 }
 
 static Status *allocate_outputs(const Binding *binding, const Prepared *prepared, Kernel *k, uint32_t last) {
@@ -157,7 +170,7 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
         out->shape = prepared->out[i];
         out->buffer = NULL;
         out->data = NULL;
-        if (bytes == OUT_OPEN || (i == 0 && last && reuse_input(binding, k, last, out, bytes)))
+        if (bytes == OUT_OPEN || (i == 0 && reuse_input(prepared, k, last, out)))
             continue;
         bool host = (binding->out_flags[i] & EDGE_HOST) || device_hosts(binding->device, out->dtype);
         TRY(buffer_new(host ? &host_allocator : binding->device->allocator, out->dtype, bytes, &out->buffer));
@@ -169,12 +182,12 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
 static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
     if (!prepared_fits(prepared, binding, k->in))
         TRY(prepared_init(prepared, binding, k->in, k->step->threads));
-    TRY(allocate_outputs(binding, prepared, k, last));
+    TRY(prepared->plain ? allocate_one(prepared, k, last) : allocate_outputs(binding, prepared, k, last));
     k->own = prepared->own;
     k->run = prepared->run;
     k->scratch = no_scratch;
     if (__builtin_expect(!prepared->scratch, 1))
-        return binding->device->type->run ? device_run(binding, k) : k->run(k);
+        return prepared->plain ? k->run(k) : device_run(binding, k);
     AUTO(buffer) Buffer *scratch = NULL;
     TRY(buffer_new(&host_allocator, DT_uint8, prepared->scratch, &scratch));
     k->scratch = scratch->data;

@@ -38,7 +38,10 @@ DType binding_dtype(const Node *node);
 // Whether the device has a kernel for the node.
 bool binding_exists(const Node *node, const Device *device);
 
-enum { WATCHED_VALUES = 8 };  // host inputs of up to so many integers are part of the guard
+enum {
+    WATCHED_VALUES = 8,  // host inputs of up to so many integers are part of the guard
+    GUARD_WORDS = 6,     // that lie with what a call reads anyway
+};
 
 typedef struct {
     int16_t input, n;
@@ -47,22 +50,35 @@ typedef struct {
 
 #define OUT_OPEN SIZE_MAX
 
+// What a call reads lies in the first two cache lines and in what `own` points to; the rest is behind `making`.
 typedef struct Prepared {
-    Arena arena;
-    Arena spare;          // of the preparation before: taken back by the next one
     RunFn *run;
     void *own;
     size_t scratch;
-    int64_t cost;         // estimated ns; 0: small
-    Shape *in;            // the shapes it was prepared for: n_in
-    Shape *out;           // n_out; where not fully known the kernel allocates
-    size_t *out_bytes;    // n_out; OUT_OPEN where the kernel allocates
-    Watched *watched;     // host inputs whose values were read
-    int n_watched;
-    bool ready;
-    bool reusable;        // false: a host input was too large to watch; prepare again each time
-    struct PrepareCleanup *cleanups;
+    const int64_t *guard;        // the shapes it was prepared for: each input's rank, then its extents; NULL: `words`
+    int64_t words[GUARD_WORDS];
+    size_t bytes;                // of output 0; OUT_OPEN where the kernel allocates
+    uint32_t lend;               // BIT(i): output 0 may be written over input i, if nobody else reads that
+    uint8_t dtype;               // DType of output 0
+    int8_t like;                 // an input in the shape of output 0; -1: none
+    bool reusable;               // false: not prepared, or a host input was too large to watch: prepare each time
+    bool plain;                  // one output, in host memory, allocated by the machine; the kernel is called directly
+    int16_t n_watched;
+    Shape *out;                  // n_out; where not fully known the kernel allocates
+    size_t *out_bytes;           // n_out
+    struct Preparation *making;
 } Prepared;
+
+// What made it: the memory of all the above.
+typedef struct Preparation {
+    Arena arena;
+    Arena lasting;               // of what the node's prepare keeps from one to the next
+    void *kept;
+    Shape *in;                   // n_in
+    Watched *watched;            // host inputs whose values were read
+    int64_t cost;                // estimated ns; 0: small
+    struct PrepareCleanup *cleanups;
+} Preparation;
 
 // Checks needs, runs the shape function and prepare. The shapes of `in` are known; in[i]->data is NULL where the value
 // is not, and then an output shape that depends on it stays open and op->prepare is told so.
@@ -71,11 +87,17 @@ void prepared_clear(Prepared *prepared);
 // The guard: was `prepared` made for these shapes and host values?
 bool prepared_values_fit(const Prepared *prepared, Tensor *const *in);
 static inline bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in) {
-    if (!prepared->ready || !prepared->reusable)
+    if (!prepared->reusable)
         return false;
-    for (int i = 0; i < binding->n_in; i++)
-        if (!shape_equal(&in[i]->shape, &prepared->in[i]))
+    const int64_t *word = prepared->guard ? prepared->guard : prepared->words;
+    for (int i = 0; i < binding->n_in; i++) {
+        const Shape *shape = &in[i]->shape;
+        if (*word++ != shape->rank)
             return false;
+        for (int d = 0; d < shape->rank; d++)
+            if (*word++ != shape->dims[d])
+                return false;
+    }
     return !prepared->n_watched || prepared_values_fit(prepared, in);
 }
 

@@ -1,7 +1,11 @@
 // Prepared — see binding.h: needs, shapes and geometry of one node for given input shapes, and the guard over them.
+#include <stdlib.h>
+
 #include "device/binding.h"
 #include "graph/needs.h"
 #include "graph/shapes.h"
+
+enum { NARROW = 8 };  // nodes of so many inputs and outputs find room on the stack
 
 typedef struct PrepareCleanup {
     void (*fn)(void *);
@@ -29,15 +33,19 @@ static void clean_up(PrepareCleanup *cleanups) {
 }
 
 void prepared_clear(Prepared *prepared) {
-    clean_up(prepared->cleanups);
-    arena_clear(&prepared->arena);
-    arena_clear(&prepared->spare);
+    Preparation *making = prepared->making;
+    if (making) {
+        clean_up(making->cleanups);
+        arena_clear(&making->arena);
+        arena_clear(&making->lasting);
+        free(making);
+    }
     *prepared = (Prepared){0};
 }
 
 bool prepared_values_fit(const Prepared *prepared, Tensor *const *in) {
     for (int i = 0; i < prepared->n_watched; i++) {
-        const Watched *watched = &prepared->watched[i];
+        const Watched *watched = &prepared->making->watched[i];
         for (int j = 0; j < watched->n; j++)
             if (tensor_int(in[watched->input], j) != watched->values[j])
                 return false;
@@ -45,40 +53,64 @@ bool prepared_values_fit(const Prepared *prepared, Tensor *const *in) {
     return true;
 }
 
+// ---- what the guard compares
+
+static Status *guard_shapes(Prepared *prepared, const Binding *binding) {
+    const Shape *in = prepared->making->in;
+    size_t words = 0;
+    for (int i = 0; i < binding->n_in; i++)
+        words += 1 + (size_t)(in[i].rank > 0 ? in[i].rank : 0);
+    int64_t *word = prepared->words;
+    if (words > GUARD_WORDS) {
+        word = ARENA_ARRAY(&prepared->making->arena, int64_t, words);
+        NEED_MEMORY(word);
+        prepared->guard = word;
+    }
+    for (int i = 0; i < binding->n_in; i++) {
+        *word++ = in[i].rank;
+        for (int d = 0; d < in[i].rank; d++)
+            *word++ = in[i].dims[d];
+    }
+    return OK;
+}
+
 // Remembers the value of a host input; false where it is too large, or no integers.
 static bool watch(Prepared *prepared, int input, const Tensor *value) {
     int64_t n = tensor_count(value);
     if (n > WATCHED_VALUES || (value->dtype != DT_int32 && value->dtype != DT_int64))
         return false;
-    Watched *watched = &prepared->watched[prepared->n_watched++];
+    Watched *watched = &prepared->making->watched[prepared->n_watched++];
     *watched = (Watched){.input = (int16_t)input, .n = (int16_t)n};
     for (int j = 0; j < n; j++)
         watched->values[j] = tensor_int(value, j);
     return true;
 }
 
-static Status *prepared_values(Prepared *prepared, const Binding *binding, Tensor *const *in, const Tensor ***out) {
-    const Tensor **values = ARENA_ARRAY(&prepared->arena, const Tensor *, binding->n_in);
-    prepared->watched = ARENA_ARRAY(&prepared->arena, Watched, binding->n_in);
-    NEED_MEMORY(values && prepared->watched);
+// The values of host inputs, as far as they are known; the others stay NULL.
+static Status *watch_values(Prepared *prepared, const Binding *binding, Tensor *const *in, const Tensor **values) {
     prepared->reusable = true;
     for (int i = 0; i < binding->n_in; i++) {
+        values[i] = NULL;
         if (!(binding->in_flags[i] & EDGE_HOST) || !in[i]->data)
             continue;
         values[i] = in[i];
+        if (!prepared->making->watched)
+            prepared->making->watched = ARENA_ARRAY(&prepared->making->arena, Watched, binding->n_in);
+        NEED_MEMORY(prepared->making->watched);
         if (!watch(prepared, i, in[i]))
             prepared->reusable = false;
     }
-    *out = values;
     return OK;
 }
+
+// ---- shapes
 
 // What the shape function sees of input i. A reference that the op takes unread is a handle, one element of memory: what
 // counts there is the declared shape of its variable.
 static Shape input_shape(const Prepared *prepared, const Binding *binding, int i) {
     const Node *node = binding->node;
     if (!node_input_is_ref(node, i) || (binding->in_flags[i] & EDGE_VARIABLE))
-        return prepared->in[i];
+        return prepared->making->in[i];
     Output from = node->inputs ? node->inputs[i] : (Output){0};
     return from.node ? from.node->output_shapes[from.index] : UNKNOWN_SHAPE;
 }
@@ -92,11 +124,16 @@ static void shape_references(Prepared *prepared, const Binding *binding) {
 
 static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const Tensor *const *values) {
     const Node *node = binding->node;
-    Arena *arena = &prepared->arena;
-    const HandleShape **handles = ARENA_ARRAY(arena, const HandleShape *, binding->n_in);
-    HandleShape **handles_out = ARENA_ARRAY(arena, HandleShape *, binding->n_out);
-    Shape *in = ARENA_ARRAY(arena, Shape, binding->n_in);
-    NEED_MEMORY(handles && handles_out && in);
+    Arena *arena = &prepared->making->arena;
+    const HandleShape *few_handles[NARROW] = {0}, **handles = few_handles;
+    HandleShape *few_handles_out[NARROW] = {0}, **handles_out = few_handles_out;
+    Shape few_in[NARROW], *in = few_in;
+    if (binding->n_in > NARROW || binding->n_out > NARROW) {
+        handles = ARENA_ARRAY(arena, const HandleShape *, binding->n_in);
+        handles_out = ARENA_ARRAY(arena, HandleShape *, binding->n_out);
+        in = ARENA_ARRAY(arena, Shape, binding->n_in);
+        NEED_MEMORY(handles && handles_out && in);
+    }
     for (int i = 0; i < binding->n_in; i++)
         in[i] = input_shape(prepared, binding, i);
     for (int i = 0; i < binding->n_in; i++)
@@ -106,30 +143,35 @@ static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const
         prepared->out[i] = UNKNOWN_SHAPE;
     if (node->type->needs)
         TRY(needs_check(node->type->needs, node, in, values));
-    if (!binding->op->shape) {
-        shape_references(prepared, binding);
-        return OK;
+    if (binding->op->shape) {
+        Shapes shapes = {
+            .node = node, .in = in, .value = values, .handle = handles, .out = prepared->out,
+            .handle_out = handles_out, .n_in = binding->n_in, .n_out = binding->n_out, .arena = arena,
+        };
+        TRY(binding->op->shape(&shapes));
     }
-    Shapes shapes = {
-        .node = node, .in = in, .value = values, .handle = handles, .out = prepared->out,
-        .handle_out = handles_out, .n_in = binding->n_in, .n_out = binding->n_out, .arena = arena,
-    };
-    TRY(binding->op->shape(&shapes));
     shape_references(prepared, binding);
     return OK;
 }
 
-static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads,
-                                 const void *before) {
+// ---- geometry
+
+static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     const Op *op = binding->op;
+    Preparation *making = prepared->making;
     prepared->run = binding->run;
     if (!op->prepare)
         return OK;
-    Tensor *seen = ARENA_ARRAY(&prepared->arena, Tensor, binding->n_in + binding->n_out);
-    const Tensor **views = ARENA_ARRAY(&prepared->arena, const Tensor *, binding->n_in + binding->n_out);
-    prepared->own = arena_aligned(&prepared->arena, op->own_size, BUFFER_ALIGNMENT);
+    int n = binding->n_in + binding->n_out;
+    Tensor few_seen[NARROW], *seen = few_seen;
+    const Tensor *few_views[NARROW], **views = few_views;
+    if (n > NARROW) {
+        seen = ARENA_ARRAY(&making->arena, Tensor, n);
+        views = ARENA_ARRAY(&making->arena, const Tensor *, n);
+    }
+    prepared->own = arena_aligned(&making->arena, op->own_size, BUFFER_ALIGNMENT);
     NEED_MEMORY(seen && views && prepared->own);
-    for (int i = 0; i < binding->n_in + binding->n_out; i++)
+    for (int i = 0; i < n; i++)
         views[i] = &seen[i];
     for (int i = 0; i < binding->n_in; i++) {
         seen[i] = *in[i];
@@ -145,46 +187,76 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
             (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
     Prepare prepare = {
         .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
-        .n_out = binding->n_out, .own = prepared->own, .before = before, .arena = &prepared->arena, .run = binding->run,
-        .threads = threads,
+        .n_out = binding->n_out, .own = prepared->own, .arena = &making->arena, .lasting = &making->lasting,
+        .kept = making->kept, .run = binding->run, .threads = threads,
     };
     Status *status = op->prepare(&prepare);
-    prepared->cleanups = prepare.cleanups;
+    making->cleanups = prepare.cleanups;
+    making->kept = prepare.kept;
+    making->cost = prepare.cost;
     prepared->run = prepare.run;
     prepared->scratch = prepare.scratch;
-    prepared->cost = prepare.cost;
     return status;
 }
 
-static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads,
-                             const void *before) {
-    prepared->in = ARENA_ARRAY(&prepared->arena, Shape, binding->n_in);
-    prepared->out = ARENA_ARRAY(&prepared->arena, Shape, binding->n_out);
-    prepared->out_bytes = ARENA_ARRAY(&prepared->arena, size_t, binding->n_out);
-    NEED_MEMORY(prepared->in && prepared->out && prepared->out_bytes);
-    for (int i = 0; i < binding->n_in; i++)
-        prepared->in[i] = in[i]->shape;
-    const Tensor **values;
-    TRY(prepared_values(prepared, binding, in, &values));
-    TRY(prepared_shapes(prepared, binding, values));
+// ---- outputs
+
+static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tensor *const *in) {
+    const Node *node = binding->node;
     for (int i = 0; i < binding->n_out; i++) {
         prepared->out_bytes[i] = OUT_OPEN;
         if (shape_is_known(&prepared->out[i]) && !(binding->op->flags & OP_LATE))
-            TRY(shape_bytes(&prepared->out[i], node_value_type(binding->node, i), &prepared->out_bytes[i]));
+            TRY(shape_bytes(&prepared->out[i], node_value_type(node, i), &prepared->out_bytes[i]));
     }
-    TRY(prepared_geometry(prepared, binding, in, threads, before));
-    prepared->ready = true;
+    prepared->like = -1;
+    if (!binding->n_out)
+        return OK;
+    DType dtype = node_value_type(node, 0);
+    size_t bytes = prepared->out_bytes[0];
+    for (int i = 0; i < binding->n_in && i < MAX_ARGS && bytes != OUT_OPEN; i++) {
+        if (prepared->like < 0 && shape_equal(&prepared->making->in[i], &prepared->out[0]))
+            prepared->like = (int8_t)i;
+        if ((binding->in_flags[i] & EDGE_IN_PLACE) && in[i]->dtype == dtype && bytes && tensor_bytes(in[i]) == bytes)
+            prepared->lend |= BIT(i);
+    }
+    prepared->bytes = bytes;
+    prepared->dtype = (uint8_t)dtype;
+    prepared->plain = binding->n_out == 1 && binding->direct && !(binding->out_flags[0] & EDGE_ALIAS) &&
+                      bytes != OUT_OPEN &&
+                      ((binding->out_flags[0] & EDGE_HOST) || device_hosts(binding->device, dtype));
     return OK;
 }
 
-// Where sizes change from step to step this runs each time: the two arenas take turns, and a prepare may copy from the one
-// before what doesn't depend on shapes.
+static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    Preparation *making = prepared->making;
+    making->in = ARENA_ARRAY(&making->arena, Shape, binding->n_in);
+    prepared->out = ARENA_ARRAY(&making->arena, Shape, binding->n_out);
+    prepared->out_bytes = ARENA_ARRAY(&making->arena, size_t, binding->n_out);
+    const Tensor *few_values[NARROW], **values = few_values;
+    if (binding->n_in > NARROW)
+        values = ARENA_ARRAY(&making->arena, const Tensor *, binding->n_in);
+    NEED_MEMORY(making->in && prepared->out && prepared->out_bytes && values);
+    for (int i = 0; i < binding->n_in; i++)
+        making->in[i] = in[i]->shape;
+    TRY(guard_shapes(prepared, binding));
+    TRY(watch_values(prepared, binding, in, values));
+    TRY(prepared_shapes(prepared, binding, values));
+    TRY(prepared_outputs(prepared, binding, in));
+    return prepared_geometry(prepared, binding, in, threads);
+}
+
+// Where sizes change from step to step this runs each time, in the same memory.
 Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
-    const void *before = prepared->ready ? prepared->own : NULL;
-    PrepareCleanup *cleanups = prepared->cleanups;
-    *prepared = (Prepared){.arena = prepared->spare, .spare = prepared->arena};
-    arena_reset(&prepared->arena);
-    Status *status = prepared_fill(prepared, binding, in, threads, before);
-    clean_up(cleanups);
+    Preparation *making = prepared->making;
+    if (!making)
+        making = calloc(1, sizeof *making);
+    NEED_MEMORY(making);
+    *prepared = (Prepared){.making = making};
+    clean_up(making->cleanups);
+    making->cleanups = NULL;
+    making->watched = NULL;
+    arena_reset(&making->arena);
+    Status *status = prepared_fill(prepared, binding, in, threads);
+    prepared->reusable &= !status;
     return status;
 }

@@ -60,7 +60,8 @@ struct Prepare {
     const Tensor *const *out;     // type and shape; rank -1 where it is open
     int n_in, n_out;
     void *own;                    // op->own_size zeroed bytes to fill
-    const void *before;           // what the same node's last prepare filled, for other shapes; NULL for none
+    void *kept;                   // set: what the node's next prepare, for other shapes, finds here; first NULL
+    Arena *lasting;               // the memory of `kept`
     Arena *arena;                 // lives as long as `own`
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small

@@ -80,10 +80,52 @@ static Status *place_node(Framing *f, int32_t i) {
         p->child = p->frame;
     } else if (p->flow == FLOW_MERGE) {
         for (int in = 0; in < node->n_inputs; in++)
-            p->loop_merge |= node_flow(node->inputs[in].node) == FLOW_NEXT;
+            p->merges[node_flow(node->inputs[in].node) == FLOW_NEXT]++;
+        if (p->merges[1] == 0)
+            p->merges[1] = p->merges[0];  // not a loop's: whatever the iteration, every input can come
     }
     f->frames.p[p->frame].n_nodes++;
     return OK;
+}
+
+// The lists of a frame, and how its iterations begin, still empty.
+static Status *frame_arrays(Plan *plan, PlanFrame *frame) {
+    size_t slots = (size_t)frame->n_slots, nodes = (size_t)frame->n_nodes;
+    frame->nodes = ARENA_ARRAY(&plan->arena, int32_t, nodes);
+    frame->exits = ARENA_ARRAY(&plan->arena, int32_t, frame->n_exits);
+    frame->constants = ARENA_ARRAY(&plan->arena, int32_t, frame->n_constants);
+    frame->slots = arena_alloc(&plan->arena, slots * sizeof *frame->slots + nodes * sizeof *frame->states);
+    NEED_MEMORY(frame->nodes && frame->exits && frame->constants && frame->slots);
+    frame->states = (IterationNode *)(frame->slots + slots);
+    frame->n_nodes = frame->n_slots = frame->n_exits = frame->n_constants = 0;
+    return OK;
+}
+
+static void fill_node(Plan *plan, int32_t i, PlanFrame *lands) {
+    PlanNode *p = &plan->nodes[i];
+    const Node *node = p->binding.node;
+    PlanFrame *frame = &plan->frames[p->frame];
+    int32_t pending = node->n_controls + (p->flow == FLOW_MERGE ? 0 : node->n_inputs);
+    p->place = frame->n_nodes;
+    frame->states[frame->n_nodes] = (IterationNode){.pending = pending, .came = -1};
+    frame->nodes[frame->n_nodes++] = i;
+    if (p->frame == 0 && pending == 0 && p->flow != FLOW_MERGE && !(p->flow == FLOW_ARG && plan->partial))
+        plan->roots[plan->n_roots++] = i;
+    if (p->flow == FLOW_EXIT) {
+        p->position = frame->n_exits++;
+        frame->exits[p->position] = i;
+    }
+    if (p->constant_enter) {
+        p->position = plan->frames[p->child].n_constants++;
+        plan->frames[p->child].constants[p->position] = i;
+    }
+    p->out_place = lands->n_slots;
+    for (int out = 0; out < p->binding.n_out; out++) {
+        PlanSlot *slot = &plan->slots[p->out + out];
+        slot->frame = (int32_t)(lands - plan->frames);
+        slot->place = lands->n_slots++;
+        lands->slots[slot->place].readers = slot->readers;
+    }
 }
 
 static Status *fill_frames(Framing *f) {
@@ -91,42 +133,16 @@ static Status *fill_frames(Framing *f) {
     plan->n_frames = (int32_t)f->frames.n;
     plan->frames = ARENA_ARRAY(&plan->arena, PlanFrame, f->frames.n);
     plan->in_places = ARENA_ARRAY(&plan->arena, int32_t, plan->n_in_slots);
-    NEED_MEMORY(plan->frames && plan->in_places);
+    plan->roots = ARENA_ARRAY(&plan->arena, int32_t, plan->n_nodes);
+    NEED_MEMORY(plan->frames && plan->in_places && plan->roots);
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        f->frames.p[f->lands[i]].n_slots += plan->nodes[i].binding.n_out;
     for (size_t i = 0; i < f->frames.n; i++) {
-        PlanFrame *frame = &plan->frames[i];
-        *frame = f->frames.p[i];
-        frame->nodes = ARENA_ARRAY(&plan->arena, int32_t, frame->n_nodes);
-        frame->pending = ARENA_ARRAY(&plan->arena, int32_t, frame->n_nodes);
-        frame->exits = ARENA_ARRAY(&plan->arena, int32_t, frame->n_exits);
-        frame->constants = ARENA_ARRAY(&plan->arena, int32_t, frame->n_constants);
-        NEED_MEMORY(frame->nodes && frame->pending && frame->exits && frame->constants);
-        frame->n_nodes = frame->n_exits = frame->n_constants = 0;
+        plan->frames[i] = f->frames.p[i];
+        TRY(frame_arrays(plan, &plan->frames[i]));
     }
-    for (int32_t i = 0; i < plan->n_nodes; i++) {
-        PlanNode *p = &plan->nodes[i];
-        PlanFrame *frame = &plan->frames[p->frame];
-        p->place = frame->n_nodes;
-        frame->pending[frame->n_nodes] = p->pending;
-        frame->nodes[frame->n_nodes++] = i;
-        if (p->flow == FLOW_EXIT) {
-            p->position = frame->n_exits++;
-            frame->exits[p->position] = i;
-        }
-        if (p->constant_enter) {
-            p->position = plan->frames[p->child].n_constants++;
-            plan->frames[p->child].constants[p->position] = i;
-        }
-        p->out_place = plan->frames[f->lands[i]].n_slots;
-        for (int out = 0; out < p->binding.n_out; out++) {
-            PlanSlot *slot = &plan->slots[p->out + out];
-            slot->frame = f->lands[i];
-            slot->place = plan->frames[slot->frame].n_slots++;
-        }
-    }
-    for (size_t i = 0; i < f->frames.n; i++) {
-        plan->frames[i].readers = ARENA_ARRAY(&plan->arena, int32_t, plan->frames[i].n_slots);
-        NEED_MEMORY(plan->frames[i].readers);
-    }
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        fill_node(plan, i, &plan->frames[f->lands[i]]);
     for (int32_t i = 0; i < plan->n_in_slots; i++)
         plan->in_places[i] = plan->slots[plan->in_slots[i]].place;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
@@ -136,8 +152,6 @@ static Status *fill_frames(Framing *f) {
             edge->flow = plan->nodes[edge->node].flow;
         }
     }
-    for (int32_t s = 0; s < plan->n_slots; s++)
-        plan->frames[plan->slots[s].frame].readers[plan->slots[s].place] = plan->slots[s].readers;
     for (int i = 0; i < plan->n_fetches; i++)
         NEED(plan->slots[plan->fetches[i].slot].frame == 0, INVALID_ARGUMENT,
              "{{node %.*s}} (%.*s): can't be fetched from inside a loop",

@@ -28,7 +28,7 @@ static Status *bind_nodes(Ordering *o) {
         if (!device)
             BUG("{{node %.*s}} (%.*s): was not placed", NODE_ARGS(node));
         TRY(binding_init(&p->binding, node, device, &plan->arena));
-        p->flow = node_flow(node);
+        p->flow = (uint8_t)node_flow(node);
         const Op *op = node_op(node);
         if (op->open && o->draft->options->states)
             TRY(node_states_open(o->draft->options->states, node->origin ? node->origin : node,
@@ -141,7 +141,6 @@ static Status *list_edges(Ordering *o) {
         }
         p->n_edges = at - p->edges;
         qsort(plan->edges + p->edges, (size_t)p->n_edges, sizeof *plan->edges, by_node);
-        p->pending = p->flow == FLOW_MERGE ? node->n_controls : node->n_inputs + node->n_controls;
     }
     return OK;
 }
@@ -215,9 +214,12 @@ static Status *list_ends(Ordering *o) {
 }
 
 static Status *copy_constants(Ordering *o) {
-    for (int32_t i = 0; i < o->plan->n_nodes; i++)
-        if (o->order[i]->value)
-            o->plan->constants[o->plan->nodes[i].out] = tensor_retain(o->order[i]->value);
+    for (int32_t i = 0; i < o->plan->n_nodes; i++) {
+        PlanNode *p = &o->plan->nodes[i];
+        p->constant = p->binding.n_out && o->order[i]->value;
+        if (p->constant)
+            o->plan->constants[p->out] = tensor_retain(o->order[i]->value);
+    }
     return OK;
 }
 
@@ -236,7 +238,7 @@ static Status *order_nodes(Ordering *o) {
         if (o->order[i]->mark == 0)
             o->order[kept++] = o->order[i];
     plan->n_nodes = (int32_t)kept;
-    plan->nodes = ARENA_ARRAY(&plan->arena, PlanNode, kept);
+    plan->nodes = arena_aligned(&plan->arena, kept * sizeof *plan->nodes, sizeof *plan->nodes / 2);
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
     NEED_MEMORY(plan->nodes && o->first_slot);
     TRY(bind_nodes(o));

@@ -10,25 +10,26 @@
 
 typedef struct Plan Plan;
 
-// One node of the plan, in an order that respects the edges.
+// One node of the plan, in an order that respects the edges. Two cache lines: the binding, and what a run asks of it.
 typedef struct {
     Binding binding;
-    Flow flow;
     int32_t in;            // its inputs' slots are plan->in_slots[in .. in + n_in)
     int32_t out;           // its outputs' slots are [out, out + n_out)
     int32_t place;         // among the nodes of its frame
     int32_t out_place;     // of its first output among the slots of the frame where they land; the others follow
     int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
     int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
-    int32_t pending;       // inputs and controls to wait for (for a Merge: controls only)
     int32_t frame;         // the loop it runs in; 0 is the step itself
     int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the frame it is in
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
     int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants
+    int16_t merges[2];     // FLOW_MERGE: how many inputs can come, in a frame's first iteration and in later ones
+    uint8_t flow;          // Flow
     bool constant_enter;   // FLOW_ENTER of a loop invariant
-    bool loop_merge;       // FLOW_MERGE with a back edge
     bool async;            // starts, or blocks: ends by a completion
+    bool constant;         // its outputs are among plan->constants
 } PlanNode;
+_Static_assert(sizeof(PlanNode) == 128, "a PlanNode is two cache lines");
 
 // A consumer of a node, told when it is done.
 typedef struct {
@@ -36,7 +37,7 @@ typedef struct {
     int32_t input;         // CONTROL, or which input of the consumer
     int32_t output;        // CONTROL, or which output of the producer
     int32_t place;         // of the consumer, in its frame
-    Flow flow;             // of the consumer
+    uint8_t flow;          // of the consumer
 } PlanEdge;
 
 // One value. In list mode a slot is one Tensor of the step; in a frame, of each iteration.
@@ -51,6 +52,18 @@ typedef struct {
     int32_t place;         // index within the iteration's slots
 } PlanSlot;
 
+// What an iteration of a frame keeps of one value, and of one node.
+typedef struct {
+    struct Value *value;   // NULL: not here yet, dead, or read by all
+    int32_t readers;       // who has yet to read it
+} IterationSlot;
+
+typedef struct {
+    int32_t pending;       // inputs and controls that have not come; of a Merge only controls, and -1 once it has fired
+    uint16_t dead;         // of a Merge: dead inputs so far; of others: whether there is one
+    int16_t came;          // of a Merge: the input that came alive, or -1
+} IterationNode;
+
 // A loop. frame 0 is the step.
 typedef struct {
     int32_t parent;
@@ -64,8 +77,8 @@ typedef struct {
     int32_t n_exits;
     int32_t n_constants;   // constant Enter slots, copied into every iteration
     int32_t *constants;    // the Enter nodes
-    int32_t *pending;      // n_nodes initial counts, by place
-    int32_t *readers;      // n_slots initial counts, by place
+    IterationSlot *slots;  // how an iteration begins: n_slots, by place
+    IterationNode *states; // n_nodes, by place; one block with the slots
 } PlanFrame;
 
 typedef struct {
@@ -91,8 +104,9 @@ struct Plan {
     int32_t *in_slots;
     int32_t *in_places;    // the same slots by their place in the node's frame
     int32_t *drops;
+    int32_t *roots;        // nodes that wait for nothing, other than the feeds of a partial run
     PlanEnd *feeds, *fetches;
-    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots;
+    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
     bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later

@@ -1,23 +1,31 @@
-// Frames of a running step — making, recycling and freeing iterations.
+// Frames of a running step — making, recycling and freeing iterations, frames and values.
 #include <stdlib.h>
 
 #include "run/propagate.h"
 
+enum { MORE_VALUES = 32 };
+
+bool values_grow(Propagation *p) {
+    Value *values = arena_aligned(&p->step->arena, MORE_VALUES * sizeof *values, BUFFER_ALIGNMENT);
+    for (int i = 0; values && i < MORE_VALUES; i++) {
+        values[i].next = p->free_values;
+        p->free_values = &values[i];
+    }
+    return values != NULL;
+}
+
+static size_t state_bytes(const PlanFrame *plan) {
+    return (size_t)plan->n_slots * sizeof(IterationSlot) + (size_t)plan->n_nodes * sizeof(IterationNode);
+}
+
 static Iteration *iteration_make(const PlanFrame *plan) {
-    size_t nodes = (size_t)plan->n_nodes + 1, slots = (size_t)plan->n_slots + 1;
-    size_t bytes = sizeof(Iteration) + slots * (sizeof(Tensor) + sizeof(int32_t)) +
-                   ((size_t)plan->n_children + 1) * sizeof(Frame *) +
-                   nodes * (2 * sizeof(int32_t) + sizeof(uint16_t) + 1);
-    Iteration *iteration = calloc(1, bytes);
+    size_t state = state_bytes(plan);
+    Iteration *iteration = calloc(1, sizeof *iteration + state + (size_t)plan->n_children * sizeof(Frame *));
     if (!iteration)
         return NULL;
-    iteration->slots = (Tensor *)(iteration + 1);
-    iteration->children = (Frame **)(iteration->slots + slots);
-    iteration->readers = (int32_t *)(iteration->children + plan->n_children + 1);
-    iteration->pending = iteration->readers + slots;
-    iteration->which = iteration->pending + nodes;
-    iteration->dead = (uint16_t *)(iteration->which + nodes);
-    iteration->merged = (uint8_t *)(iteration->dead + nodes);
+    iteration->slots = (IterationSlot *)(iteration + 1);
+    iteration->nodes = (IterationNode *)(iteration->slots + plan->n_slots);
+    iteration->children = (Frame **)(iteration->nodes + plan->n_nodes);
     return iteration;
 }
 
@@ -30,11 +38,7 @@ Iteration *iteration_new(Propagation *p, Frame *frame) {
         iteration = iteration_make(plan);
     if (!iteration)
         return NULL;
-    size_t nodes = (size_t)plan->n_nodes;
-    memcpy(iteration->pending, plan->pending, nodes * sizeof *iteration->pending);
-    memcpy(iteration->readers, plan->readers, (size_t)plan->n_slots * sizeof *iteration->readers);
-    memset(iteration->dead, 0, nodes * sizeof *iteration->dead);
-    memset(iteration->merged, 0, nodes);
+    memcpy(iteration->slots, plan->slots, state_bytes(plan));
     iteration->frame = frame;
     iteration->next = NULL;
     iteration->number = frame->newest ? frame->newest->number + 1 : 0;
@@ -50,12 +54,9 @@ Iteration *iteration_new(Propagation *p, Frame *frame) {
 
 void iteration_free(Propagation *p, Iteration *iteration) {
     const PlanFrame *plan = iteration->frame->plan;
-    for (int32_t i = 0; i < plan->n_slots; i++) {
-        if (iteration->slots[i].buffer)
-            buffer_release(iteration->slots[i].buffer);
-        iteration->slots[i].buffer = NULL;
-        iteration->slots[i].data = NULL;
-    }
+    for (int32_t i = 0; i < plan->n_slots; i++)
+        if (iteration->slots[i].value)
+            value_release(p, iteration->slots[i].value);
     for (int32_t i = 0; i < plan->n_children; i++) {
         if (iteration->children[i])
             frame_free(p, iteration->children[i]);
@@ -68,16 +69,16 @@ void iteration_free(Propagation *p, Iteration *iteration) {
 
 Frame *frame_new(Propagation *p, int32_t index, Iteration *parent) {
     const PlanFrame *plan = &p->plan->frames[index];
-    size_t constants = (size_t)plan->n_constants + 1, exits = (size_t)plan->n_exits + 1;
-    Frame *frame = calloc(1, sizeof *frame + constants * (sizeof(Tensor) + 1) + exits);
+    size_t constants = (size_t)plan->n_constants, exits = (size_t)plan->n_exits;
+    Frame *frame = calloc(1, sizeof *frame + constants * (sizeof(Value *) + 1) + exits);
     if (!frame)
         return NULL;
     frame->plan = plan;
     frame->index = index;
     frame->parent = parent;
-    frame->constants = (Tensor *)(frame + 1);
-    frame->constant_state = (uint8_t *)(frame->constants + constants);
-    frame->exited = frame->constant_state + constants;
+    frame->constants = (Value **)(frame + 1);
+    frame->constant_dead = (uint8_t *)(frame->constants + constants);
+    frame->exited = frame->constant_dead + constants;
     if (!iteration_new(p, frame)) {
         free(frame);
         return NULL;
@@ -92,9 +93,10 @@ void frame_free(Propagation *p, Frame *frame) {
         iteration = next;
     }
     for (int32_t i = 0; i < frame->plan->n_constants; i++)
-        tensor_clear(&frame->constants[i]);
+        if (frame->constants[i])
+            value_release(p, frame->constants[i]);
     for (size_t i = 0; i < frame->deferred.n; i++)
-        tensor_clear(&frame->deferred.p[i].value);
+        value_release(p, frame->deferred.p[i].value);
     vec_clear(&frame->deferred);
     free(frame);
 }

@@ -121,7 +121,6 @@ static Status *run_late_from(Step *step, int32_t first) {
         Kernel *k = &step->kernels[i];
         // What a node was prepared for lies in memory of its own: ask for the next but two while this one runs.
         if (i + 3 < plan->n_nodes) {
-            __builtin_prefetch(step->late[i + 3].in);
             __builtin_prefetch(step->late[i + 3].own);
         }
         RunFn *fixed_run = k->run;

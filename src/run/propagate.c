@@ -24,58 +24,47 @@ static void no_memory(Propagation *p) {
     fail(p, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
 }
 
-static void push_ready(Propagation *p, int32_t node, Iteration *iteration) {
-    iteration->outstanding++;
-    if (!vec_push(&p->ready, ((Ready){node, iteration}))) {
-        iteration->outstanding--;
+static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    if (__builtin_expect(p->ready.n == p->ready.room, 0) && !vec_reserve(&p->ready, p->ready.n + 1)) {
         no_memory(p);
+        return;
     }
+    iteration->outstanding++;
+    p->ready.p[p->ready.n++] = (Ready){node, iteration};
 }
 
-// How many data inputs of a Merge can come in this iteration: of a loop's, Enter in the first and NextIteration later.
-static int merge_inputs(const PlanNode *node, const Iteration *iteration) {
-    if (!node->loop_merge)
-        return node->binding.n_in;
-    int next = 0;
-    for (int i = 0; i < node->binding.n_in; i++)
-        next += node_flow(node->binding.node->inputs[i].node) == FLOW_NEXT;
-    return iteration->number == 0 ? node->binding.n_in - next : next;
-}
-
-static void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead, int32_t place) {
+static void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
     const PlanNode *node = &p->plan->nodes[edge->node];
-    uint8_t *state = &iteration->merged[place];
-    if (edge->input == CONTROL) {
-        iteration->pending[place]--;
-    } else if (dead) {
-        iteration->dead[place]++;
-    } else if (!(*state & MERGE_ALIVE)) {
-        *state |= MERGE_ALIVE;
-        iteration->which[place] = edge->input;
-    }
-    bool all_dead = iteration->dead[place] == merge_inputs(node, iteration);
-    if (iteration->pending[place] == 0 && !(*state & MERGE_FIRED) && ((*state & MERGE_ALIVE) || all_dead)) {
-        *state |= MERGE_FIRED;
-        push_ready(p, edge->node, iteration);
+    IterationNode *state = &iteration->nodes[edge->place];
+    if (edge->input == CONTROL)
+        state->pending--;
+    else if (dead)
+        state->dead++;
+    else if (state->came < 0)
+        state->came = (int16_t)edge->input;
+    bool all_dead = state->dead == node->merges[iteration->number > 0];
+    if (state->pending == 0 && (state->came >= 0 || all_dead)) {
+        state->pending = -1;  // fired
+        push_ready(p, &p->plan->nodes[edge->node], iteration);
     }
 }
 
 static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
     if (__builtin_expect(edge->flow == FLOW_MERGE, 0)) {
-        deliver_to_merge(p, edge, iteration, dead, edge->place);
+        deliver_to_merge(p, edge, iteration, dead);
         return;
     }
+    IterationNode *state = &iteration->nodes[edge->place];
     if (dead && edge->flow != FLOW_TRIGGER)
-        iteration->dead[edge->place] = 1;
-    if (--iteration->pending[edge->place] == 0)
-        push_ready(p, edge->node, iteration);
+        state->dead = 1;
+    if (--state->pending == 0)
+        push_ready(p, &p->plan->nodes[edge->node], iteration);
 }
 
 enum { EVERY = -1 };
 
 // Tells the consumers. `live` is the only output that carries a value, or EVERY; none does where the node died.
-static inline void tell(Propagation *p, int32_t i, Iteration *to, int32_t live, bool dead) {
-    const PlanNode *node = &p->plan->nodes[i];
+static inline void tell(Propagation *p, const PlanNode *node, Iteration *to, int32_t live, bool dead) {
     const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
     for (; edge < end; edge++) {
         bool nothing = dead || (live != EVERY && edge->output != CONTROL && edge->output != live);
@@ -83,45 +72,31 @@ static inline void tell(Propagation *p, int32_t i, Iteration *to, int32_t live, 
     }
 }
 
-static Tensor *slot_in(const Propagation *p, Iteration *iteration, int32_t slot) {
-    return &iteration->slots[p->plan->slots[slot].place];
+static inline IterationSlot *input_slot(const Propagation *p, const PlanNode *node, Iteration *iteration, int in) {
+    return &iteration->slots[p->plan->in_places[node->in + in]];
 }
 
-// An unread value is not kept.
-static inline void drop_unread(Iteration *iteration, int32_t place) {
-    if (iteration->readers[place] <= 0 && iteration->slots[place].buffer) {
-        buffer_release(iteration->slots[place].buffer);
-        iteration->slots[place].buffer = NULL;
-    }
+static inline Value *input(const Propagation *p, const PlanNode *node, Iteration *iteration, int in) {
+    return input_slot(p, node, iteration, in)->value;
 }
 
-static void put(Propagation *p, Iteration *iteration, int32_t slot, const Tensor *value) {
-    Tensor *to = slot_in(p, iteration, slot);
-    buffer_retain(value->buffer);
-    buffer_release(to->buffer);
-    *to = *value;
-    drop_unread(iteration, p->plan->slots[slot].place);
-}
-
-// The same from an input that only this node has yet to read: the reference moves, and no count changes.
-static void pass_on(Propagation *p, Iteration *from, int32_t in_place, Iteration *iteration, int32_t slot) {
-    Tensor *value = &from->slots[in_place];
-    if (from->readers[in_place] != 1 || !value->buffer) {
-        put(p, iteration, slot, value);
+// A tensor becomes the value of a slot.
+static void put(Propagation *p, IterationSlot *slot, const Tensor *tensor) {
+    Value *value = value_new(p);
+    if (!value) {
+        no_memory(p);
         return;
     }
-    Tensor *to = slot_in(p, iteration, slot);
-    buffer_release(to->buffer);
-    *to = *value;
-    value->buffer = NULL;
-    drop_unread(iteration, p->plan->slots[slot].place);
+    value->tensor = tensor_retain(tensor);
+    slot_hold(p, slot, value);
+    value_release(p, value);
 }
 
 static inline void read_inputs(Propagation *p, const PlanNode *node, Iteration *iteration) {
-    const int32_t *places = p->plan->in_places + node->in;
     for (int in = 0; in < node->binding.n_in; in++) {
-        iteration->readers[places[in]]--;
-        drop_unread(iteration, places[in]);
+        IterationSlot *slot = input_slot(p, node, iteration, in);
+        if (--slot->readers <= 0)
+            slot_empty(p, slot);
     }
 }
 
@@ -131,13 +106,13 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration);
 
 static void deliver_constants(Propagation *p, Frame *frame, Iteration *iteration) {
     for (int32_t c = 0; c < frame->plan->n_constants; c++) {
-        if (!frame->constant_state[c])
+        Value *value = frame->constants[c];
+        if (!value && !frame->constant_dead[c])
             continue;
-        int32_t enter = frame->plan->constants[c];
-        bool dead = frame->constant_state[c] == 2;
-        if (!dead)
-            put(p, iteration, p->plan->nodes[enter].out, &frame->constants[c]);
-        tell(p, enter, iteration, EVERY, dead);
+        const PlanNode *enter = &p->plan->nodes[frame->plan->constants[c]];
+        if (value)
+            slot_hold(p, &iteration->slots[enter->out_place], value);
+        tell(p, enter, iteration, EVERY, !value);
     }
 }
 
@@ -157,7 +132,7 @@ static void frame_ends(Propagation *p, Frame *frame) {
     Iteration *parent = frame->parent;
     for (int32_t e = 0; e < frame->plan->n_exits; e++)
         if (!frame->exited[e])
-            tell(p, frame->plan->exits[e], parent, EVERY, true);
+            tell(p, &p->plan->nodes[frame->plan->exits[e]], parent, EVERY, true);
     parent->children[frame->plan->child_index] = NULL;
     frame_free(p, frame);
     parent->outstanding--;
@@ -178,8 +153,8 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
             next->outstanding++;
             for (size_t i = 0; i < frame->deferred.n; i++) {
                 Deferred *d = &frame->deferred.p[i];
-                put(p, next, p->plan->nodes[d->node].out, &d->value);
-                tensor_clear(&d->value);
+                slot_hold(p, &next->slots[d->node->out_place], d->value);
+                value_release(p, d->value);
                 tell(p, d->node, next, EVERY, false);
             }
             frame->deferred.n = 0;
@@ -197,8 +172,7 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
     }
 }
 
-static void enter(Propagation *p, int32_t i, Iteration *iteration, bool dead) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void enter(Propagation *p, const PlanNode *node, Iteration *iteration, bool dead) {
     Frame **child = &iteration->children[p->plan->frames[node->child].child_index];
     if (!*child) {
         *child = frame_new(p, node->child, iteration);
@@ -209,86 +183,93 @@ static void enter(Propagation *p, int32_t i, Iteration *iteration, bool dead) {
         iteration->outstanding++;
     }
     Frame *frame = *child;
-    const Tensor *value = slot_in(p, iteration, p->plan->in_slots[node->in]);
+    Value *value = dead ? NULL : input(p, node, iteration, 0);
     frame->entered++;
     if (node->constant_enter) {
-        int32_t c = node->position;
-        frame->constant_state[c] = dead ? 2 : 1;
-        if (!dead)
-            frame->constants[c] = tensor_retain(value);
+        frame->constant_dead[node->position] = dead;
+        frame->constants[node->position] = value;
+        if (value)
+            value->holders++;
     }
     frame->oldest->outstanding++;
     for (Iteration *to = frame->oldest; to; to = node->constant_enter ? to->next : NULL) {
-        if (!dead)
-            put(p, to, node->out, value);
-        tell(p, i, to, EVERY, dead);
+        if (value)
+            slot_hold(p, &to->slots[node->out_place], value);
+        tell(p, node, to, EVERY, dead);
     }
     frame->oldest->outstanding--;
     iteration_maybe_ends(p, frame->oldest);
 }
 
-static void next_iteration(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
-    const Tensor *value = slot_in(p, iteration, p->plan->in_slots[node->in]);
+    Value *value = input(p, node, iteration, 0);
     Iteration *to = iteration->next;
-    if (!to && frame->active < frame->plan->parallel && !frame->deferred.n)
+    if (!to && frame->active < frame->plan->parallel && !frame->deferred.n) {
         to = begin_iteration(p, frame);
-    else if (!to) {
-        if (!vec_push(&frame->deferred, ((Deferred){i, tensor_retain(value)})))
+    } else if (!to) {
+        if (vec_push(&frame->deferred, ((Deferred){node, value})))
+            value->holders++;
+        else
             no_memory(p);
         return;
     }
     if (!to)
         return;
-    pass_on(p, iteration, p->plan->in_places[node->in], to, node->out);
-    tell(p, i, to, EVERY, false);
+    slot_hold(p, &to->slots[node->out_place], value);
+    tell(p, node, to, EVERY, false);
 }
 
-static void exit_frame(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
     frame->exited[node->position] = 1;
-    put(p, frame->parent, node->out, slot_in(p, iteration, p->plan->in_slots[node->in]));
-    tell(p, i, frame->parent, EVERY, false);
+    slot_hold(p, &frame->parent->slots[node->out_place], input(p, node, iteration, 0));
+    tell(p, node, frame->parent, EVERY, false);
 }
 
 // ---- running nodes
 
-static void node_ends(Propagation *p, int32_t i, Iteration *iteration) {
-    read_inputs(p, &p->plan->nodes[i], iteration);
+static void node_ends(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    read_inputs(p, node, iteration);
     iteration->outstanding--;
     if (iteration->outstanding == 0)
         iteration_maybe_ends(p, iteration);
 }
 
-static void kernel_ended(Propagation *p, int32_t i, Iteration *iteration, Status *status) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void kernel_ended(Propagation *p, const PlanNode *node, Iteration *iteration, Status *status) {
     if (status) {
         fail(p, node_error(node->binding.node, status));
     } else {
-        for (int out = 0; out < node->binding.n_out; out++)
-            drop_unread(iteration, node->out_place + out);
-        tell(p, i, iteration, EVERY, false);
+        for (int out = 0; out < node->binding.n_out; out++) {
+            IterationSlot *slot = &iteration->slots[node->out_place + out];
+            if (slot->readers <= 0)
+                slot_empty(p, slot);
+        }
+        tell(p, node, iteration, EVERY, false);
     }
-    node_ends(p, i, iteration);
+    node_ends(p, node, iteration);
 }
 
-static void point(const Propagation *p, const PlanNode *node, Iteration *iteration, Tensor **pointers) {
-    const int32_t *places = p->plan->in_places + node->in;
-    for (int in = 0; in < node->binding.n_in; in++)
-        pointers[in] = &iteration->slots[places[in]];
-    for (int out = 0; out < node->binding.n_out; out++)
-        pointers[node->binding.n_in + out] = &iteration->slots[node->out_place + out];
-}
-
-// Inputs that only this node has yet to read: their buffers may be written over.
-static uint32_t last_reads(const Propagation *p, const PlanNode *node, const Iteration *iteration) {
+// Where the node finds its inputs, and new values for its outputs; false when memory is out. `out_last` are the inputs that
+// only this node has yet to read: their buffers may be written over.
+static inline bool point(Propagation *p, const PlanNode *node, Iteration *iteration, Tensor **pointers,
+                         uint32_t *out_last) {
     uint32_t last = 0;
-    for (int in = 0; in < node->binding.n_in && in < MAX_ARGS; in++)
-        if (iteration->readers[p->plan->in_places[node->in + in]] == 1)
+    for (int in = 0; in < node->binding.n_in; in++) {
+        const IterationSlot *slot = input_slot(p, node, iteration, in);
+        *pointers++ = &slot->value->tensor;
+        if (slot->readers == 1 && slot->value->holders == 1 && in < MAX_ARGS)
             last |= BIT(in);
-    return last;
+    }
+    IterationSlot *slot = &iteration->slots[node->out_place];
+    for (int out = 0; out < node->binding.n_out; out++, slot++) {
+        slot->value = value_new(p);
+        if (__builtin_expect(!slot->value, 0))
+            return false;
+        *pointers++ = &slot->value->tensor;
+    }
+    *out_last = last;
+    return true;
 }
 
 void step_completed(Kernel *k, Status *status) {
@@ -306,26 +287,24 @@ void step_completed(Kernel *k, Status *status) {
 
 static void run_started(void *arg) {
     Started *started = arg;
-    const Propagation *p = ((Step *)started->kernel.step)->propagation;
-    const Binding *binding = &p->plan->nodes[started->node].binding;
-    step_completed(&started->kernel, invoke(binding, &started->prepared, &started->kernel, 0));
+    step_completed(&started->kernel, invoke(&started->node->binding, &started->prepared, &started->kernel, 0));
 }
 
 // A kernel that starts, or that blocks: it ends by a completion.
-static void start(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     size_t n = (size_t)node->binding.n_in + (size_t)node->binding.n_out;
     Started *started = calloc(1, sizeof *started + n * sizeof(Tensor *));
-    if (!started) {
+    uint32_t ignored;
+    if (!started || !point(p, node, iteration, (Tensor **)(started + 1), &ignored)) {
+        free(started);
         no_memory(p);
-        node_ends(p, i, iteration);
+        node_ends(p, node, iteration);
         return;
     }
     started->pointers = (Tensor **)(started + 1);
-    started->node = i;
+    started->node = node;
     started->iteration = iteration;
-    point(p, node, iteration, started->pointers);
-    started->kernel = p->step->kernels[i];
+    started->kernel = p->step->kernels[node - p->plan->nodes];
     started->kernel.in = started->pointers;
     started->kernel.out = started->pointers + node->binding.n_in;
     started->kernel.frame = started;
@@ -346,107 +325,111 @@ static void start(Propagation *p, int32_t i, Iteration *iteration) {
         node->binding.start(&started->kernel);
 }
 
-static void run_kernel(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void run_kernel(Propagation *p, const PlanNode *node, Iteration *iteration) {
     if (node->async) {
-        start(p, i, iteration);
+        start(p, node, iteration);
         return;
     }
-    if (node->binding.n_out && p->plan->constants[node->out].buffer) {
-        put(p, iteration, node->out, &p->plan->constants[node->out]);
-        kernel_ended(p, i, iteration, OK);
+    if (node->constant) {
+        put(p, &iteration->slots[node->out_place], &p->plan->constants[node->out]);
+        kernel_ended(p, node, iteration, OK);
         return;
     }
-    point(p, node, iteration, p->pointers);
-    Kernel kernel = p->step->kernels[i];
-    kernel.in = p->pointers;
-    kernel.out = p->pointers + node->binding.n_in;
-    kernel.frame = iteration;
-    uint32_t last = node->binding.op->inplace ? last_reads(p, node, iteration) : 0;
-    Status *status = run_any(node, &p->step->late[i], &kernel, last);
-    kernel_ended(p, i, iteration, status);
+    uint32_t last;
+    if (!point(p, node, iteration, p->pointers, &last)) {
+        no_memory(p);
+        node_ends(p, node, iteration);
+        return;
+    }
+    Kernel *kernel = &p->kernel;
+    int32_t i = (int32_t)(node - p->plan->nodes);
+    kernel->out = p->pointers + node->binding.n_in;
+    kernel->state = node->binding.state;
+    kernel->node = node->binding.node;
+    kernel->n_in = node->binding.n_in;
+    kernel->n_out = node->binding.n_out;
+    kernel->index = (uint32_t)i;
+    kernel->frame = iteration;
+    kernel_ended(p, node, iteration, run_any(node, &p->step->late[i], kernel, last));
 }
 
-static Status *merge(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
-    int32_t which = iteration->which[node->place];
+static Status *merge(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    int32_t which = iteration->nodes[node->place].came;
+    IterationSlot *out = &iteration->slots[node->out_place];
     // The producer may be the previous iteration's NextIteration: its slot is in this iteration all the same.
-    pass_on(p, iteration, p->plan->in_places[node->in + which], iteration, node->out);
-    if (node->binding.n_out > 1 && iteration->readers[p->plan->slots[node->out + 1].place] > 0) {
+    slot_hold(p, out, input(p, node, iteration, which));
+    if (node->binding.n_out > 1 && out[1].readers > 0) {
         Tensor index;
         TRY(tensor_new(DT_int32, SCALAR_SHAPE, &index));
         *(int32_t *)index.data = which;
-        put(p, iteration, node->out + 1, &index);
+        put(p, &out[1], &index);
         tensor_clear(&index);
     }
     return OK;
 }
 
-static void run_switch(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
-    const Tensor *choice = slot_in(p, iteration, p->plan->in_slots[node->in + 1]);
+static void run_switch(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    const Tensor *choice = &input(p, node, iteration, 1)->tensor;
     if (tensor_count(choice) != 1) {
         fail(p, node_error(node->binding.node,
                            status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "pred must be a scalar, got shape %s",
                                       shape_text(&choice->shape))));
-        node_ends(p, i, iteration);
+        node_ends(p, node, iteration);
         return;
     }
     int live = choice->dtype == DT_bool ? *(const bool *)choice->data : (int)tensor_int(choice, 0);
     if (live < 0 || live >= node->binding.n_out)
         live = node->binding.n_out - 1;  // _SwitchN: out of range takes the last
-    pass_on(p, iteration, p->plan->in_places[node->in], iteration, node->out + live);
-    tell(p, i, iteration, live, false);
-    node_ends(p, i, iteration);
+    slot_hold(p, &iteration->slots[node->out_place + live], input(p, node, iteration, 0));
+    tell(p, node, iteration, live, false);
+    node_ends(p, node, iteration);
 }
 
-static void run_dead(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
+static void run_dead(Propagation *p, const PlanNode *node, Iteration *iteration) {
     if (node->flow == FLOW_ENTER)
-        enter(p, i, iteration, true);
+        enter(p, node, iteration, true);
     else if (node->flow != FLOW_EXIT && node->flow != FLOW_NEXT)
-        tell(p, i, iteration, EVERY, true);
-    node_ends(p, i, iteration);
+        tell(p, node, iteration, EVERY, true);
+    node_ends(p, node, iteration);
 }
 
-static void run_node(Propagation *p, int32_t i, Iteration *iteration) {
-    const PlanNode *node = &p->plan->nodes[i];
-    int32_t place = node->place;
-    bool dead = node->flow == FLOW_MERGE ? !(iteration->merged[place] & MERGE_ALIVE) : iteration->dead[place] > 0;
+static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    const IterationNode *state = &iteration->nodes[node->place];
+    bool dead = node->flow == FLOW_MERGE ? state->came < 0 : state->dead > 0;
     if (dead) {
-        run_dead(p, i, iteration);
+        run_dead(p, node, iteration);
         return;
     }
     switch (node->flow) {
     case FLOW_SWITCH:
-        run_switch(p, i, iteration);
+        run_switch(p, node, iteration);
         return;
     case FLOW_ENTER:
-        enter(p, i, iteration, false);
+        enter(p, node, iteration, false);
         break;
     case FLOW_EXIT:
-        exit_frame(p, i, iteration);
+        exit_frame(p, node, iteration);
         break;
     case FLOW_NEXT:
-        next_iteration(p, i, iteration);
+        next_iteration(p, node, iteration);
         break;
     case FLOW_MERGE: {
-        Status *status = merge(p, i, iteration);
-        kernel_ended(p, i, iteration, status);
+        Status *status = merge(p, node, iteration);
+        kernel_ended(p, node, iteration, status);
         return;
     }
     case FLOW_LOOP_COND:
-        put(p, iteration, node->out, slot_in(p, iteration, p->plan->in_slots[node->in]));
-        tell(p, i, iteration, EVERY, false);
+        slot_hold(p, &iteration->slots[node->out_place], input(p, node, iteration, 0));
+        tell(p, node, iteration, EVERY, false);
         break;
     case FLOW_ARG: case FLOW_TRIGGER:
-        tell(p, i, iteration, EVERY, false);
+        tell(p, node, iteration, EVERY, false);
         break;
     default:
-        run_kernel(p, i, iteration);
+        run_kernel(p, node, iteration);
         return;
     }
-    node_ends(p, i, iteration);
+    node_ends(p, node, iteration);
 }
 
 // ---- the loop of the step's owner
@@ -524,6 +507,7 @@ static Status *propagation_new(Step *step) {
     p->free_iterations = ARENA_ARRAY(&step->arena, Iteration *, plan->n_frames);
     p->pointers = ARENA_ARRAY(&step->arena, Tensor *, widest);
     NEED_MEMORY(p->free_iterations && p->pointers);
+    p->kernel = (Kernel){.in = p->pointers, .scratch = no_scratch, .step = &step->context};
     mutex_init(&p->lock);
     condition_init(&p->completed);
     step->propagation = p;
@@ -557,12 +541,8 @@ static Status *begin(Step *step) {
     p->root = frame_new(p, 0, NULL);
     NEED_MEMORY(p->root);
     Iteration *iteration = p->root->oldest;
-    for (int32_t i = 0; i < p->plan->n_nodes; i++) {
-        const PlanNode *node = &p->plan->nodes[i];
-        if (node->frame == 0 && node->pending == 0 && node->flow != FLOW_MERGE &&
-            !(node->flow == FLOW_ARG && p->plan->partial))
-            push_ready(p, i, iteration);
-    }
+    for (int32_t i = 0; i < p->plan->n_roots; i++)
+        push_ready(p, &p->plan->nodes[p->plan->roots[i]], iteration);
     return OK;
 }
 
@@ -571,12 +551,12 @@ static void collect(Step *step, bool all) {
     Propagation *p = step->propagation;
     for (int i = 0; i < p->plan->n_fetches; i++) {
         int32_t slot = p->plan->fetches[i].slot;
-        Tensor *from = slot_in(p, p->root->oldest, slot);
-        if (!from->data)
+        const Value *from = p->root->oldest->slots[p->plan->slots[slot].place].value;
+        if (!from)
             continue;
-        buffer_retain(from->buffer);
+        buffer_retain(from->tensor.buffer);
         buffer_release(step->slots[slot].buffer);
-        step->slots[slot] = *from;
+        step->slots[slot] = from->tensor;
     }
     if (all) {
         frame_free(p, p->root);
@@ -597,9 +577,9 @@ static void feed_slot(Step *step, int f, const Tensor *value) {
     int32_t slot = p->plan->feeds[f].slot;
     if (slot < 0)
         return;
-    put(p, p->root->oldest, slot, value);
+    put(p, &p->root->oldest->slots[p->plan->slots[slot].place], value);
     if (p->plan->partial)
-        push_ready(p, p->plan->slots[slot].producer, p->root->oldest);
+        push_ready(p, &p->plan->nodes[p->plan->slots[slot].producer], p->root->oldest);
 }
 
 Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {

@@ -9,20 +9,28 @@
 typedef struct Iteration Iteration;
 typedef struct Frame Frame;
 
+// A value on its way. Slots share it: what Switch, Merge, Enter, NextIteration and Exit pass on is a pointer.
+typedef struct Value {
+    Tensor tensor;
+    int32_t holders;         // slots, constants of frames and deferred values
+    struct Value *next;      // among the free ones, whose tensors have neither buffer nor data
+} Value;
+
 // One iteration of one loop (or, in frame 0, the step): its values and who still waits for what.
 struct Iteration {
     Frame *frame;
     int64_t number;
     int32_t outstanding;     // nodes queued or running, child frames, and 1 while it is being made
-    int32_t *pending;        // by node place
-    int32_t *readers;        // by slot place: who has yet to read it
-    uint16_t *dead;          // by node place: dead inputs so far of a Merge; of others, whether there is one
-    uint8_t *merged;         // by node place, for Merge: MERGE_*
-    int32_t *which;          // by node place, for Merge: the input that came alive
-    Tensor *slots;           // by slot place
+    IterationSlot *slots;    // by slot place
+    IterationNode *nodes;    // by node place
     Frame **children;        // by child index
     Iteration *next;         // the following iteration, or the next free one
 };
+
+typedef struct Deferred {
+    const PlanNode *node;
+    Value *value;
+} Deferred;
 
 // One run of a loop, entered from one iteration of its parent.
 struct Frame {
@@ -32,19 +40,14 @@ struct Frame {
     Iteration *oldest, *newest;
     int32_t active;          // iterations in flight
     int32_t entered;         // Enter nodes that have fired
-    Tensor *constants;       // by position in plan->constants
-    uint8_t *constant_state; // 0: not here yet, 1: alive, 2: dead
-    VEC(struct Deferred) deferred;  // NextIteration beyond the window
+    Value **constants;       // by position in plan->constants; NULL: not here yet, or dead
+    uint8_t *constant_dead;  // by the same
+    VEC(Deferred) deferred;  // NextIteration beyond the window
     uint8_t *exited;         // by position in plan->exits
 };
 
-typedef struct Deferred {
-    int32_t node;
-    Tensor value;
-} Deferred;
-
 typedef struct {
-    int32_t node;
+    const PlanNode *node;
     Iteration *iteration;
 } Ready;
 
@@ -53,7 +56,7 @@ typedef struct Started {
     Kernel kernel;
     Tensor **pointers;
     Prepared prepared;
-    int32_t node;
+    const PlanNode *node;
     Iteration *iteration;
     Status *status;
     struct Started *next;
@@ -65,7 +68,9 @@ typedef struct Propagation {
     Frame *root;
     VEC(Ready) ready;
     Iteration **free_iterations;  // by frame index
-    Tensor **pointers;            // room for the widest node
+    Value *free_values;
+    Kernel kernel;                // of the node at hand
+    Tensor **pointers;            // its inputs and outputs: room for the widest node
     int32_t started;              // whose completion is outstanding
     Status *status;               // the first error
     Mutex lock;
@@ -78,4 +83,39 @@ Iteration *iteration_new(Propagation *p, Frame *frame);  // NULL when memory is 
 void iteration_free(Propagation *p, Iteration *iteration);
 Frame *frame_new(Propagation *p, int32_t index, Iteration *parent);
 void frame_free(Propagation *p, Frame *frame);
-enum { MERGE_ALIVE = 1, MERGE_FIRED = 2 };
+bool values_grow(Propagation *p);  // more free values; false when memory is out
+
+// A value without a tensor yet, held once; NULL when memory is out.
+static inline Value *value_new(Propagation *p) {
+    if (__builtin_expect(!p->free_values, 0) && !values_grow(p))
+        return NULL;
+    Value *value = p->free_values;
+    p->free_values = value->next;
+    value->holders = 1;
+    return value;
+}
+
+static inline void value_release(Propagation *p, Value *value) {
+    if (--value->holders)
+        return;
+    buffer_release(value->tensor.buffer);
+    value->tensor.buffer = NULL;
+    value->tensor.data = NULL;
+    value->next = p->free_values;
+    p->free_values = value;
+}
+
+static inline void slot_empty(Propagation *p, IterationSlot *slot) {
+    if (slot->value)
+        value_release(p, slot->value);
+    slot->value = NULL;
+}
+
+// The slot holds the value too, if somebody will read it there.
+static inline void slot_hold(Propagation *p, IterationSlot *slot, Value *value) {
+    if (slot->readers <= 0)
+        return;
+    value->holders++;
+    slot_empty(p, slot);
+    slot->value = value;
+}

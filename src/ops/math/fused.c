@@ -4,7 +4,7 @@
 #include "ops/math/elementwise.h"
 
 typedef struct {
-    TileProgram program;
+    TileProgram *program;          // kept from one prepare to the next, which lays the inputs anew
     int64_t offsets[TILE_INPUTS];  // of inputs that are spread into scratch first; -1: read where they are
     CopyPlan *spread[TILE_INPUTS]; // how; NULL where it is not spread
 } Fused;
@@ -29,8 +29,8 @@ static bool is_row(const Shape *in, const Shape *out) {
 
 static Status *prepare_input(Prepare *p, Fused *fused, int i) {
     const Shape *in = &p->in[i]->shape, *out = &p->out[0]->shape;
-    TileInput *input = &fused->program.inputs[i];
-    int64_t count = shape_count(in), whole = fused->program.count;
+    TileInput *input = &fused->program->inputs[i];
+    int64_t count = shape_count(in), whole = fused->program->count;
     fused->offsets[i] = -1;
     *input = (TileInput){.stride = count == whole && count != 1};
     if (count == whole || count == 1)
@@ -49,30 +49,34 @@ static Status *prepare_input(Prepare *p, Fused *fused, int i) {
     return OK;
 }
 
-static Status *fused_prepare(Prepare *p) {
-    Fused *fused = p->own;
-    TileProgram *program = &fused->program;
+static Status *make_program(Prepare *p, TileProgram **out) {
     const AttrValue *ops = node_list(p->node, "ops"), *args = node_list(p->node, "args");
     NEED(p->n_in <= TILE_INPUTS && ops->n <= TILE_STEPS && args->n == 2 * ops->n, INTERNAL, "malformed chain");
+    TileProgram *program = ARENA_NEW(p->lasting, TileProgram);
+    NEED_MEMORY(program);
     program->n_inputs = (int16_t)p->n_in;
     program->n_steps = (int16_t)ops->n;
-    program->count = shape_count(&p->out[0]->shape);
-    DType dtype = p->in[0]->dtype;
-    if (p->before) {
-        const TileProgram *known = &((const Fused *)p->before)->program;
-        memcpy(program->steps, known->steps, (size_t)program->n_steps * sizeof *program->steps);
-        program->n_registers = known->n_registers;
-    }
-    for (int s = 0; s < ops->n && !p->before; s++) {
+    for (int s = 0; s < ops->n; s++) {
         TileStep *step = &program->steps[s];
         ElementwiseOp op = elementwise_named(ops->ss[s]);
-        NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
+        NEED(op != ELEMENTWISE_OPS && elementwise_find(op, p->in[0]->dtype, &step->loop), INTERNAL, "no loop for %.*s",
              STR_ARGS(ops->ss[s]));
         step->a = operand_of(args->is[2 * s]);
         step->b = operand_of(args->is[2 * s + 1]);
     }
-    if (!p->before)
-        tile_program_registers(program);
+    tile_program_registers(program);
+    *out = program;
+    return OK;
+}
+
+static Status *fused_prepare(Prepare *p) {
+    Fused *fused = p->own;
+    TileProgram *program = p->kept;
+    if (!program)
+        TRY(make_program(p, &program));
+    p->kept = program;
+    fused->program = program;
+    program->count = shape_count(&p->out[0]->shape);
     for (int i = 0; i < p->n_in; i++)
         TRY(prepare_input(p, fused, i));
     p->cost = program->count * program->n_steps / 2;
@@ -88,7 +92,7 @@ typedef struct {
 static void fused_range(void *arg, int64_t first, int64_t last) {
     Work *work = arg;
     const Fused *fused = work->k->own;
-    int64_t faults = tile_program_run(&fused->program, work->inputs, work->k->out[0]->data, first, last);
+    int64_t faults = tile_program_run(fused->program, work->inputs, work->k->out[0]->data, first, last);
     if (faults)
         atomic_fetch_add(&work->faults, faults);
 }
@@ -104,7 +108,7 @@ static Status *fused_run(Kernel *k) {
             work.inputs[i] = spread;
         }
     }
-    kernel_parallel(k, fused->program.count, fused->program.n_steps, fused_range, &work);
+    kernel_parallel(k, fused->program->count, fused->program->n_steps, fused_range, &work);
     NEED(work.faults == 0, INVALID_ARGUMENT, "Integer division by zero");
     return OK;
 }
