@@ -242,7 +242,7 @@ static void layer(const Layer *l, int level) {
                     .filter = room((size_t)(9 * l->in_c * l->out_c) * sizeof(float))};
         bool there = winograd_prepare((ConvPass)pass, &s, 1, &v.plan);
         if (!level)
-            there = (v.op = onednn_conv((ConvPass)pass, &s, false, false, 1)) != NULL;
+            there = (v.op = onednn_conv((ConvPass)pass, &s, NULL, 1)) != NULL;
         if (there) {
             size_t packed = v.op ? onednn_packed_bytes(v.op) : v.plan.packed;
             v.scratch = room(v.op ? onednn_scratch(v.op) : v.plan.scratch);
