@@ -1,8 +1,9 @@
 // Winograd — the transforms of F(4x4, 3x3), vectors of channels at a time, and the products between them.
 //
 // A tile of 6 x 6 pixels d and a filter g of 3 x 3 become 36 points each, B'dB and GgG'; their products, summed over the
-// input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, 1, -1, 2, -2 and
-// infinity. The gradient of the filter is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
+// input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, +-sqrt(1/2),
+// +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the filter
+// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
 //
 // Transformed images lie as [point][vector of channels][tile][LANES], so that a product reads a few tiles' channels from
 // consecutive lines. Rows of points are a number of lines apart that is odd: they fall into different sets of the caches.
@@ -12,7 +13,9 @@
 
 enum { ROWS = LOOPS_LEVEL == 4 ? 12 : 6, GRADIENT_ROWS = LOOPS_LEVEL == 4 ? 8 : 4 };
 
-static const float NEAR = 0.70710678f, FAR = 1.41421356f;  // sqrt(1/2), sqrt(2)
+// The points: sqrt(1/2) and sqrt(2), whose squares are exact.
+#define NEAR 0.70710678f
+#define FAR 1.41421356f
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
@@ -24,184 +27,223 @@ INLINE void store(float *to, Vector x) {
     *(Vector *)to = x;
 }
 
-// The first n lanes of a vector; the others are 0.
-static Vector load_some(const float *from, int64_t n) {
-    float lanes[LANES] = {0};
-    memcpy(lanes, from, (size_t)n * sizeof *lanes);
-    return load(lanes);
+// ---------------------------------------- transforms
+//
+// Two rows of points are made at a time, of all columns: few enough values to stay in registers, and nothing is computed
+// twice. The pairs are those of 0 and infinity, +-sqrt(1/2) and +-sqrt(2).
+
+enum { ENDS, NEAR_PAIR, FAR_PAIR };
+static const int ROWS_OF[3][2] = {{0, 5}, {1, 2}, {3, 4}};
+
+// A pair of rows of a matrix times a column of `size` values.
+typedef void PairFn(const Vector *d, const int pair, Vector *first, Vector *second);
+
+// B' d
+INLINE void image_pair(const Vector *d, const int pair, Vector *first, Vector *second) {
+    if (pair == ENDS) {
+        *first = d[4] + d[0] - 2.5f * d[2];
+        *second = d[5] + d[1] - 2.5f * d[3];
+        return;
+    }
+    float p = pair == NEAR_PAIR ? NEAR : FAR, other = pair == NEAR_PAIR ? 2 : 0.5f;  // the square of the other pair
+    Vector even = d[4] - other * d[2], odd = d[3] - other * d[1];
+    *first = even + p * odd;
+    *second = even - p * odd;
 }
 
-static void store_some(float *to, Vector x, int64_t n) {
-    float lanes[LANES];
-    store(lanes, x);
-    memcpy(to, lanes, (size_t)n * sizeof *lanes);
+// A d
+INLINE void gradient_pair(const Vector *d, const int pair, Vector *first, Vector *second) {
+    if (pair == ENDS) {
+        *first = d[0];
+        *second = d[3];
+        return;
+    }
+    float p = pair == NEAR_PAIR ? NEAR : FAR, square = pair == NEAR_PAIR ? 0.5f : 2;
+    Vector even = d[0] + square * d[2], odd = d[1] + square * d[3];
+    *first = even + p * odd;
+    *second = even - p * odd;
 }
 
-// ---------------------------------------- transforms of one row or column
-
-// t = B' d
-INLINE void image_points(const Vector *d, Vector *t) {
-    Vector even = d[4] - 2 * d[2], odd = d[3] - 2 * d[1], far_even = d[4] - 0.5f * d[2], far_odd = d[3] - 0.5f * d[1];
-    t[0] = d[4] + d[0] - 2.5f * d[2];
-    t[1] = even + NEAR * odd;
-    t[2] = even - NEAR * odd;
-    t[3] = far_even + FAR * far_odd;
-    t[4] = far_even - FAR * far_odd;
-    t[5] = d[5] + d[1] - 2.5f * d[3];
+// G g
+INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *second) {
+    if (pair == ENDS) {
+        *first = g[0];
+        *second = g[2];
+        return;
+    }
+    float p = pair == NEAR_PAIR ? NEAR : FAR, square = pair == NEAR_PAIR ? 0.5f : 2;
+    float scale = pair == NEAR_PAIR ? -2.0f / 3 : 1.0f / 6;
+    Vector even = scale * g[0] + scale * square * g[2];
+    *first = even + scale * p * g[1];
+    *second = even - scale * p * g[1];
 }
 
-// y = A' m
-INLINE void pixels_of(const Vector *m, Vector *y) {
-    Vector sum = m[1] + m[2], difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
-    y[0] = m[0] + sum + far_sum;
-    y[1] = NEAR * difference + FAR * far_difference;
-    y[2] = 0.5f * sum + 2 * far_sum;
-    y[3] = 0.5f * NEAR * difference + 2 * FAR * far_difference + m[5];
+INLINE void store_row(const Vector *column, PairFn *pair_of, float *out, int64_t point) {
+    Vector t[6];
+    pair_of(column, ENDS, t, t + 5);
+    pair_of(column, NEAR_PAIR, t + 1, t + 2);
+    pair_of(column, FAR_PAIR, t + 3, t + 4);
+#pragma GCC unroll 6
+    for (int x = 0; x < 6; x++)
+        store(out + x * point, t[x]);
 }
 
-// t = A d
-INLINE void gradient_points(const Vector *d, Vector *t) {
-    Vector even = d[0] + 0.5f * d[2], odd = d[1] + 0.5f * d[3], far_even = d[0] + 2 * d[2], far_odd = d[1] + 2 * d[3];
-    t[0] = d[0];
-    t[1] = even + NEAR * odd;
-    t[2] = even - NEAR * odd;
-    t[3] = far_even + FAR * far_odd;
-    t[4] = far_even - FAR * far_odd;
-    t[5] = d[3];
+// A pair of rows of the points of size x size pixels; whole vectors of channels.
+INLINE void pair_of_rows(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block,
+                         const int size, PairFn *pair_of, const int pair) {
+    float *top = out + ROWS_OF[pair][0] * 6 * point, *bottom = out + ROWS_OF[pair][1] * 6 * point;
+    for (int64_t c = 0; c < channels; c += LANES, top += block, bottom += block) {
+        Vector first[6], second[6];
+#pragma GCC unroll 6
+        for (int x = 0; x < size; x++) {
+            Vector d[6];
+#pragma GCC unroll 6
+            for (int y = 0; y < size; y++)
+                d[y] = load(pixels[y * size + x] + c);
+            pair_of(d, pair, first + x, second + x);
+        }
+        store_row(first, pair_of, top, point);
+        store_row(second, pair_of, bottom, point);
+    }
 }
 
-// t = G g
-INLINE void filter_points(const Vector *g, Vector *t) {
-    Vector even = g[0] + 0.5f * g[2], far_even = g[0] + 2 * g[2];
-    t[0] = g[0];
-    t[1] = (even + NEAR * g[1]) * (-2.0f / 3);
-    t[2] = (even - NEAR * g[1]) * (-2.0f / 3);
-    t[3] = (far_even + FAR * g[1]) * (1.0f / 6);
-    t[4] = (far_even - FAR * g[1]) * (1.0f / 6);
-    t[5] = g[2];
+// All points. Channels beyond the whole vectors go through a tile of their own, filled up with zeros.
+INLINE void all_rows(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block,
+                     const int size, PairFn *pair_of) {
+    int64_t whole = channels / LANES * LANES;
+    pair_of_rows(pixels, whole, out, point, block, size, pair_of, ENDS);
+    pair_of_rows(pixels, whole, out, point, block, size, pair_of, NEAR_PAIR);
+    pair_of_rows(pixels, whole, out, point, block, size, pair_of, FAR_PAIR);
+    if (whole == channels)
+        return;
+    float tile[36][LANES] = {{0}};
+    const float *tiles[36];
+    for (int i = 0; i < size * size; i++) {
+        memcpy(tile[i], pixels[i] + whole, (size_t)(channels - whole) * sizeof **tile);
+        tiles[i] = tile[i];
+    }
+    out += whole / LANES * block;
+    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, ENDS);
+    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, NEAR_PAIR);
+    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, FAR_PAIR);
+}
+
+static void image_tile(const float *const pixels[36], int64_t channels, float *out, int64_t point, int64_t block) {
+    all_rows(pixels, channels, out, point, block, 6, image_pair);
+}
+
+static void gradient_tile(const float *const pixels[16], int64_t channels, float *out, int64_t point, int64_t block) {
+    all_rows(pixels, channels, out, point, block, 4, gradient_pair);
+}
+
+// The row of one input channel, panel by panel.
+static void filter_row(const float *const taps[9], int64_t n, float *out, int64_t point, int64_t panel) {
+    for (int64_t c = 0; c < n; c += 2 * LANES, out += panel) {
+        const float *at[9];
+        for (int i = 0; i < 9; i++)
+            at[i] = taps[i] + c;
+        all_rows(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, 3, filter_pair);
+    }
+}
+
+// Rows 0 and 2, and rows 1 and 3, of y = A' m.
+INLINE void even_pixels(const Vector *m, Vector *y0, Vector *y2) {
+    Vector near = m[1] + m[2], far = m[3] + m[4];
+    *y0 = m[0] + near + far;
+    *y2 = NEAR * NEAR * near + FAR * FAR * far;
+}
+INLINE void odd_pixels(const Vector *m, Vector *y1, Vector *y3) {
+    Vector near = m[1] - m[2], far = m[3] - m[4];
+    *y1 = NEAR * near + FAR * far;
+    *y3 = NEAR * NEAR * NEAR * near + FAR * FAR * FAR * far + m[5];
 }
 
 // g = G' t
 INLINE void filter_of(const Vector *t, Vector *g) {
-    Vector sum = (t[1] + t[2]) * (-2.0f / 3), difference = (t[1] - t[2]) * (-2.0f / 3);
-    Vector far_sum = (t[3] + t[4]) * (1.0f / 6), far_difference = (t[3] - t[4]) * (1.0f / 6);
-    g[0] = t[0] + sum + far_sum;
-    g[1] = NEAR * difference + FAR * far_difference;
-    g[2] = 0.5f * sum + 2 * far_sum + t[5];
+    Vector near = (t[1] + t[2]) * (-2.0f / 3), near_odd = (t[1] - t[2]) * (-2.0f / 3);
+    Vector far = (t[3] + t[4]) * (1.0f / 6), far_odd = (t[3] - t[4]) * (1.0f / 6);
+    g[0] = t[0] + near + far;
+    g[1] = NEAR * near_odd + FAR * far_odd;
+    g[2] = NEAR * NEAR * near + FAR * FAR * far + t[5];
 }
 
-// ---------------------------------------- transforms of tiles
-
-// Both directions of a transform from `from` x `from` to `to` x `to`; in and out are walked by rows.
-#define BOTH_DIRECTIONS(transform, from, to, in, out)       \
-    do {                                                    \
-        Vector half_[6][6];                                 \
-        _Pragma("GCC unroll 6")                             \
-        for (int x_ = 0; x_ < (from); x_++) {               \
-            Vector a_[6], b_[6];                            \
-            _Pragma("GCC unroll 6")                         \
-            for (int y_ = 0; y_ < (from); y_++)             \
-                a_[y_] = (in)[y_ * (from) + x_];            \
-            transform(a_, b_);                              \
-            _Pragma("GCC unroll 6")                         \
-            for (int y_ = 0; y_ < (to); y_++)               \
-                half_[y_][x_] = b_[y_];                     \
-        }                                                   \
-        _Pragma("GCC unroll 6")                             \
-        for (int y_ = 0; y_ < (to); y_++)                   \
-            transform(half_[y_], (out) + y_ * (to));        \
-    } while (0)
-
-// The loads of a tile of `count` pixels, and the stores of 36 points.
-INLINE void load_pixels(const float *const *pixels, const int count, int64_t c, int64_t channels, Vector *out) {
-    if (c + LANES <= channels) {
-#pragma GCC unroll 36
-        for (int i = 0; i < count; i++)
-            out[i] = load(pixels[i] + c);
-        return;
-    }
-    for (int i = 0; i < count; i++)
-        out[i] = load_some(pixels[i] + c, channels - c);
-}
-
-INLINE void store_points(const Vector *points, float *out, int64_t point) {
-#pragma GCC unroll 36
-    for (int i = 0; i < 36; i++)
-        store(out + i * point, points[i]);
-}
-
-static void image_tile(const float *const pixels[36], int64_t channels, float *out, int64_t point, int64_t block) {
-    for (int64_t c = 0; c < channels; c += LANES, out += block) {
-        Vector d[36], t[36];
-        load_pixels(pixels, 36, c, channels, d);
-        BOTH_DIRECTIONS(image_points, 6, 6, d, t);
-        store_points(t, out, point);
-    }
-}
-
-static void gradient_tile(const float *const pixels[16], int64_t channels, float *out, int64_t point, int64_t block) {
-    for (int64_t c = 0; c < channels; c += LANES, out += block) {
-        Vector d[16], t[36];
-        load_pixels(pixels, 16, c, channels, d);
-        BOTH_DIRECTIONS(gradient_points, 4, 6, d, t);
-        store_points(t, out, point);
+// Rows 0 and 2, or 1 and 3, of the pixels: whole vectors.
+INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
+                        float *const *pixels, const int odd) {
+    for (int64_t c = 0; c < channels; c += LANES, in += block) {
+        Vector rows[2][6], y[4], zero = {0}, add = bias ? load(bias + c) : zero;
+#pragma GCC unroll 6
+        for (int x = 0; x < 6; x++) {
+            Vector m[6];
+#pragma GCC unroll 6
+            for (int i = 0; i < 6; i++)
+                m[i] = load(in + (i * 6 + x) * point);
+            if (odd)
+                odd_pixels(m, &rows[0][x], &rows[1][x]);
+            else
+                even_pixels(m, &rows[0][x], &rows[1][x]);
+        }
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++) {
+            float *const *to = pixels + (i * 2 + odd) * 4;
+            even_pixels(rows[i], y, y + 2);
+            odd_pixels(rows[i], y + 1, y + 3);
+#pragma GCC unroll 4
+            for (int x = 0; x < 4; x++) {
+                y[x] += add;
+                if (relu)
+                    y[x] = (Vector)(~(y[x] < zero) & (__typeof__(y[x] < zero))y[x]);
+                if (to[x])
+                    store(to[x] + c, y[x]);
+            }
+        }
     }
 }
 
 static void result_tile(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
                         float *const pixels[16]) {
-    for (int64_t c = 0; c < channels; c += LANES, in += block) {
-        Vector m[36], y[16];
-        bool whole = c + LANES <= channels;
-#pragma GCC unroll 36
-        for (int i = 0; i < 36; i++)
-            m[i] = load(in + i * point);
-        BOTH_DIRECTIONS(pixels_of, 6, 4, m, y);
-        if (bias) {
-            Vector add = whole ? load(bias + c) : load_some(bias + c, channels - c);
-            for (int i = 0; i < 16; i++)
-                y[i] += add;
-        }
-        if (relu)
-            for (int i = 0; i < 16; i++) {
-                Vector zero = {0};
-                y[i] = (Vector)(~(y[i] < zero) & (__typeof__(y[i] < zero))y[i]);
-            }
-#pragma GCC unroll 16
-        for (int i = 0; i < 16; i++)
-            if (pixels[i]) {
-                if (whole)
-                    store(pixels[i] + c, y[i]);
-                else
-                    store_some(pixels[i] + c, y[i], channels - c);
-            }
-    }
+    int64_t whole = channels / LANES * LANES;
+    result_rows(in, point, block, whole, bias, relu, pixels, 0);
+    result_rows(in, point, block, whole, bias, relu, pixels, 1);
+    if (whole == channels)
+        return;
+    float tile[16][LANES], biases[LANES] = {0}, *tiles[16];
+    size_t left = (size_t)(channels - whole) * sizeof **tile;
+    for (int i = 0; i < 16; i++)
+        tiles[i] = tile[i];
+    if (bias)
+        memcpy(biases, bias + whole, left);
+    result_tile(in + whole / LANES * block, point, block, LANES, bias ? biases : NULL, relu, tiles);
+    for (int i = 0; i < 16; i++)
+        if (pixels[i])
+            memcpy(pixels[i] + whole, tile[i], left);
 }
 
-// Points of the filters from one input channel to n output channels, whose nine numbers begin at `taps`.
-static void filter_row(const float *const taps[9], int64_t n, float *out, int64_t point, int64_t panel) {
-    for (int64_t c = 0; c < n; c += LANES) {
-        Vector g[9], t[36];
-        load_pixels(taps, 9, c, n, g);
-        BOTH_DIRECTIONS(filter_points, 3, 6, g, t);
-        store_points(t, out + c / (2 * LANES) * panel + c % (2 * LANES), point);
-    }
-}
-
-// d_filter's nine taps of one input channel from 36 points.
+// d_filter's nine taps of one input channel from 36 points, in whole vectors.
 static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const taps[9]) {
     for (int64_t c = 0; c < n; c += LANES) {
-        Vector t[36], g[9];
-#pragma GCC unroll 36
-        for (int i = 0; i < 36; i++)
-            t[i] = load(in + i * point + c);
-        BOTH_DIRECTIONS(filter_of, 6, 3, t, g);
-#pragma GCC unroll 9
-        for (int i = 0; i < 9; i++)
-            if (c + LANES <= n)
-                store(taps[i] + c, g[i]);
-            else
-                store_some(taps[i] + c, g[i], n - c);
+        Vector rows[3][6], g[3];
+#pragma GCC unroll 6
+        for (int x = 0; x < 6; x++) {
+            Vector t[6];
+#pragma GCC unroll 6
+            for (int y = 0; y < 6; y++)
+                t[y] = load(in + (y * 6 + x) * point + c);
+            filter_of(t, g);
+#pragma GCC unroll 3
+            for (int y = 0; y < 3; y++)
+                rows[y][x] = g[y];
+        }
+#pragma GCC unroll 3
+        for (int y = 0; y < 3; y++) {
+            filter_of(rows[y], g);
+#pragma GCC unroll 3
+            for (int x = 0; x < 3; x++)
+                if (c + LANES <= n)
+                    store(taps[y * 3 + x] + c, g[x]);
+                else
+                    memcpy(taps[y * 3 + x] + c, g + x, (size_t)(n - c) * sizeof(float));
+        }
     }
 }
 
