@@ -294,8 +294,10 @@ int main(int argc, char **argv) {
         printf("no Millrace library: build it or give --millrace PATH\n");
     if (!options.tensorflow)
         printf("no TensorFlow: its columns stay empty (give --tensorflow PATH)\n");
-    bool workloads = workloads_run(&options);
-    if (!workloads || options.count > 1)
+    bool small = bench_wanted(&options, "startup");
+    for (int i = 0; i < ALL_COUNT; i++)
+        small = small || bench_wanted(&options, ALL[i]->name);
+    if (!workloads_run(&options) || small)
         small_benches(&options);
     return 0;
 }

@@ -23,16 +23,20 @@ def write_graphs(folder):
     os.environ["BENCH_GRAPHS"] = folder
 
 
-EXAMPLES = ("mnist", "alexnet", "overfeat", "vgg", "googlenet", "resnet50")
+LM = ["--words", "40000", "--units", "512", "--unroll", "20", "--batch", "16"]
+GRAPHS = [(name + ".pb", name, "--graph", []) for name in ("mnist", "alexnet", "overfeat", "vgg", "googlenet", "resnet50")]
+GRAPHS += [("%s_%s.pb" % (name, kind), name, "--" + kind, []) for name in ("resnet50", "inception3") for kind in ("answers", "frozen")]
+GRAPHS += [("lm_full.pb", "lstm", "--graph", LM), ("lm_sampled.pb", "lstm", "--graph", LM + ["--samples", "512"]),
+           ("word2vec.pb", "word2vec", "--graph", []), ("mlp_big.pb", "mlp", "--graph", [])]
 
 
 def write_workloads(folder):
     """The graphs that the examples write with Millrace's own layers: each time, as they change with the layers."""
     os.makedirs(folder, exist_ok=True)
-    for name in EXAMPLES:
+    for file, name, option, more in GRAPHS:
         program = os.path.join(build, "examples", name)
         if os.path.exists(program):
-            subprocess.call([program, "--graph", os.path.join(folder, name + ".pb")])
+            subprocess.call([program, option, os.path.join(folder, file)] + more)
     os.environ["BENCH_GRAPHS"] = folder
     os.environ["BENCH_PEER"] = os.path.join(here, "peer.py")
     if importlib.util.find_spec("torch"):

@@ -136,9 +136,10 @@ static int open_bench(Run *run, const Bench *bench, const Setting *setting, bool
         return reply_error(run->error), 0;
     if (bench->prepare)
         bench->prepare(run);
+    double begin = now_seconds();
     if (*run->error || !bench->steps(run, 1, &value))
         return reply_error(run->error), 0;
-    int n = warm ? calibrate(run, bench) : 1;
+    int n = warm && now_seconds() - begin < 1 ? calibrate(run, bench) : 1;
     if (n)
         printf("value %.9g\n", value);
     else

@@ -1,4 +1,5 @@
 # peer.py — the workloads in PyTorch, as a child of the bench: requests on stdin, one line each, answers on stdout; see child.c.
+import math
 import os
 import sys
 import time
@@ -115,7 +116,76 @@ def image_steps(*shape):
     return [lambda layout=layout: image_step(*shape, layout) for layout in (torch.channels_last, torch.contiguous_format)]
 
 
+class LanguageModel(nn.Module):
+    def __init__(self, words, units):
+        super().__init__()
+        self.words, self.lstm = nn.Embedding(words, units, sparse=True), nn.LSTM(units, units)
+
+    def forward(self, ids):
+        return self.lstm(self.words(ids))[0].flatten(0, 1)
+
+
+def log_uniform(samples, n):
+    """Classes drawn as often as in the graph, and how often each class is expected, as a logarithm."""
+    drawn = (torch.rand(samples).mul_(math.log(n + 1)).exp_() - 1).long().clamp_(max=n - 1)
+    return drawn, lambda ids: torch.log(torch.log1p(1 / (ids + 1.0)) * (samples / math.log(n + 1)))
+
+
+class Sampled(nn.Module):
+    """Rows of a table of classes: the logits of the true class and of the samples."""
+
+    def __init__(self, classes, width, samples):
+        super().__init__()
+        self.classes, self.samples = classes, samples
+        self.kernel, self.bias = nn.Embedding(classes, width, sparse=True), nn.Embedding(classes, 1, sparse=True)
+
+    def forward(self, x, labels):
+        drawn, expected = log_uniform(self.samples, self.classes)
+        ids = torch.cat([labels, drawn])
+        w, b, n = self.kernel(ids), self.bias(ids).squeeze(1) - expected(ids), len(labels)
+        others = torch.addmm(b[n:], x, w[n:].t()).masked_fill(labels[:, None] == drawn, -1e9)
+        return torch.cat([((x * w[:n]).sum(1) + b[:n])[:, None], others], 1)
+
+
+def descend(parameters, loss_of):
+    descent = torch.optim.SGD(parameters, 1e-3)
+
+    def step():
+        descent.zero_grad(set_to_none=True)
+        loss = loss_of()
+        loss.backward()
+        descent.step()
+        return loss.item()
+    return step
+
+
+def lm_step(samples, words=40000, units=512, steps=20, batch=16):
+    net = LanguageModel(words, units)
+    last = Sampled(words, units, samples) if samples else nn.Linear(units, words)
+    ids, labels = torch.randint(0, words, (steps, batch)), torch.randint(0, words, (steps * batch,))
+    zeros = torch.zeros_like(labels)
+    loss = (lambda: nn.functional.cross_entropy(last(net(ids), labels), zeros)) if samples else (
+        lambda: nn.functional.cross_entropy(last(net(ids)), labels))
+    return descend([*net.parameters(), *last.parameters()], loss)
+
+
+def word2vec_step(words=50000, width=128, batch=128, samples=64):
+    table, last = nn.Embedding(words, width, sparse=True), Sampled(words, width, samples)
+    center, context = torch.randint(0, words, (batch,)), torch.randint(0, words, (batch,))
+    targets = torch.zeros(batch, samples + 1)
+    targets[:, 0] = 1
+
+    def loss():
+        z = last(table(center), context)
+        return nn.functional.binary_cross_entropy_with_logits(z, targets, reduction="sum") / batch
+    return descend([*table.parameters(), *last.parameters()], loss)
+
+
 WORKLOADS = {
+    "mlp_big": lambda: [lambda: image_step(lambda: nn.Sequential(*dense(784, 256, 10)), 128, 28, 1, 10, torch.contiguous_format)],
+    "lm.full": lambda: [lambda: lm_step(0)],
+    "lm.sampled": lambda: [lambda: lm_step(512)],
+    "word2vec": lambda: [word2vec_step],
     "convnets.mnist": lambda: image_steps(mnist, 64, 28, 1, 10),
     "convnets.alexnet": lambda: image_steps(alexnet, 32, 224, 3, 1000),
     "convnets.overfeat": lambda: image_steps(overfeat, 16, 231, 3, 1000),
@@ -134,16 +204,17 @@ def timed(step, n):
 
 
 def best(ways):
-    """The fastest of the ways to do it, each by the second and third step."""
-    found, least = None, None
+    """The fastest of the ways to do it: by the second and third step, or where these take seconds by one of them."""
+    found, least, value = None, None, 0
     for way in ways:
         step = way()
-        timed(step, 1)
-        spent, _ = timed(step, 2)
+        spent, value = timed(step, 1)
+        if spent < 2 or least is None:
+            spent, value = timed(step, 2 if spent < 2 else 1)
         if least is None or spent < least:
             found, least = step, spent
         del step
-    return found, max(1, round(ROUND / least))
+    return found, max(1, round(ROUND / least)), value
 
 
 def peak():
@@ -159,8 +230,8 @@ def main():
     for line in sys.stdin:
         request, _, name = line.strip().partition(" ")
         if request == "open" and name in WORKLOADS:
-            step, n = best(WORKLOADS[name]())
-            print("value", step(), flush=True)
+            step, n, value = best(WORKLOADS[name]())
+            print("value", value, flush=True)
         elif request == "open":
             print("error not a workload here", flush=True)
         elif request == "round":

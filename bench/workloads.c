@@ -27,6 +27,8 @@ typedef struct Workload {
 
 #define IMAGES(batch, size, channels) {"images", TF_FLOAT, 4, {(batch), (size), (size), (channels)}, 0}
 #define LABELS(batch, classes) {"labels", TF_INT32, 1, {(batch)}, (classes)}
+#define INTS(name, n, most) {(name), TF_INT32, 1, {(n)}, (most)}
+#define INTS2(name, n, m, most) {(name), TF_INT32, 2, {(n), (m)}, (most)}
 #define NET(name, file, batch, size, channels, classes, bound)                                                   \
     {(name), (file), {IMAGES(batch, size, channels), LABELS(batch, classes)}, "loss", "train_step", "image", (batch), \
      (bound), 0.6}
@@ -38,6 +40,17 @@ static const Workload WORKLOADS[] = {
     NET("convnets.vgg", "vgg.pb", 16, 224, 3, 1000, 0.75),
     NET("convnets.googlenet", "googlenet.pb", 16, 224, 3, 1000, 0.85),
     NET("convnets.resnet50", "resnet50.pb", 8, 224, 3, 1000, 0.85),
+    {"infer.resnet50.constants", "resnet50_frozen.pb", {IMAGES(1, 224, 3)}, "answer", NULL, "image", 1, 1, 0},
+    {"infer.resnet50.variables", "resnet50_answers.pb", {IMAGES(1, 224, 3)}, "answer", NULL, "image", 1, 1, 0},
+    {"infer.inception3.constants", "inception3_frozen.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
+    {"infer.inception3.variables", "inception3_answers.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
+    {"lm.full", "lm_full.pb", {INTS2("words", 20, 16, 40000), INTS("next", 320, 40000)}, "loss", "train_step", "word", 320,
+     0, 0},
+    {"lm.sampled", "lm_sampled.pb", {INTS2("words", 20, 16, 40000), INTS("next", 320, 40000)}, "loss", "train_step", "word",
+     320, 0, 0},
+    {"word2vec", "word2vec.pb", {INTS("center", 128, 50000), INTS("context", 128, 50000)}, "loss", "train_step", "step", 1,
+     0, 0},
+    NET("mlp_big", "mlp_big.pb", 128, 28, 1, 10, 0),
 };
 enum { WORKLOAD_COUNT = sizeof WORKLOADS / sizeof *WORKLOADS };
 
@@ -212,7 +225,7 @@ static void print_ratio(double ours, double best, double bound) {
 static void print_row(const Workload *workload, int threads, const Figures *f) {
     double theirs = smaller(f->seconds[TF_PLAIN], f->seconds[TF_SERIAL]);
     double memory = smaller(f->memory[TF_PLAIN], f->memory[TF_SERIAL]);
-    printf("%-18s %2d", workload->name, threads);
+    printf("%-26s %2d", workload->name, threads);
     print_time(f->seconds[OURS]);
     print_time(theirs);
     print_time(f->seconds[PEER]);
@@ -233,7 +246,7 @@ static bool has_graph(const Workload *workload) {
     bool found = g.bytes.size > 0;
     graphdef_clear(&g);
     if (!found)
-        printf("%-18s no graph: bench.py makes %s\n", workload->name, workload->file);
+        printf("%-26s no graph: bench.py makes %s\n", workload->name, workload->file);
     return found;
 }
 
@@ -246,7 +259,7 @@ bool workloads_run(const Options *options) {
             continue;
         if (!any)
             printf("medians of at most %d rounds, turn by turn; ratios: ours to the best other's, and what they may be\n"
-                   "%-18s %2s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
+                   "%-26s %2s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
                    "TF", "peer", "ratio", "ours", "peak memory", "ratio", "arena / lower bound (rounds)");
         any = true;
         if (!has_graph(workload))
@@ -261,7 +274,7 @@ bool workloads_run(const Options *options) {
             if (threads == 1)
                 one = figures.seconds[OURS];
             else if (one > 0)
-                printf("%-18s two threads take %.2f of one thread's time, <= 0.56\n", "", figures.seconds[OURS] / one);
+                printf("%-26s two threads take %.2f of one thread's time, <= 0.56\n", "", figures.seconds[OURS] / one);
         }
     }
     return any;

@@ -183,6 +183,8 @@ MR_EXPORT TF_Output mr_loss_sampled_softmax(mr_net *net, const char *name, TF_Ou
 /* The same, as a yes or no for each class: noise contrastive estimation. */
 MR_EXPORT TF_Output mr_loss_nce(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
                                 int64_t samples);
+/* [batch classes]: the logits of all, by the variables that the two above have under that name. */
+MR_EXPORT TF_Output mr_all_logits(mr_net *net, const char *name, TF_Output x, int64_t classes);
 /* The part of the batch whose largest logit is the label's. */
 MR_EXPORT TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels);
 

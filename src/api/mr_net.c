@@ -228,6 +228,10 @@ TF_Output mr_loss_nce(mr_net *net, const char *name, TF_Output x, TF_Output labe
     WRITE(loss_nce(&net->net, name, inside(net, x), inside(net, labels), classes, samples));
 }
 
+TF_Output mr_all_logits(mr_net *net, const char *name, TF_Output x, int64_t classes) {
+    WRITE(layer_all_logits(&net->net, name, inside(net, x), classes));
+}
+
 TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels) {
     WRITE(net_accuracy(&net->net, inside(net, logits), inside(net, labels)));
 }

@@ -138,23 +138,36 @@ typedef struct {
     Output x, labels;
 } Classes;
 
+// Takes the variables of that name where they are, whether testing or not. `labels` may be {NULL}.
 static bool open_classes(Net *net, const char *name, Output x, Output labels, int64_t classes, Classes *out) {
     Formula *f = &net->f;
     int64_t width;
+    bool testing = net->testing;
     if (!layer_channels(net, name, x, 2, &width))
         return false;
     net_scope(net, name);
+    net->testing = true;
     double deviation = 1 / sqrt((double)width);
     out->kernel = net_variable(net, "kernel", initial_truncated_normal(net, SHAPE(classes, width), DT_float, deviation), true);
     out->bias = net_variable(net, "bias", initial_constant(net, SHAPE(classes), DT_float, 0), true);
+    net->testing = testing;
     out->x = x;
-    out->labels = Cast(labels, DT_int64);
+    out->labels = labels.node ? Cast(labels, DT_int64) : NONE;
     return true;
 }
 
 static Output all_logits(Net *net, const Classes *c) {
     Formula *f = &net->f;
     return Op("BiasAdd", MatMul(c->x, net_value(net, c->kernel), false, true), net_value(net, c->bias));
+}
+
+Output layer_all_logits(Net *net, const char *name, Output x, int64_t classes) {
+    Classes c;
+    if (!open_classes(net, name, x, NONE, classes, &c))
+        return NONE;
+    Output y = all_logits(net, &c);
+    net_scope(net, NULL);
+    return y;
 }
 
 static Output softmax_mean(Net *net, Output logits, Output labels) {

@@ -91,6 +91,8 @@ Output loss_weights(Net *net, double scale);                          // scale *
 Output loss_sampled_softmax(Net *net, const char *name, Output x, Output labels, int64_t classes, int64_t samples);
 // The same, as a yes or no for each class: noise contrastive estimation.
 Output loss_nce(Net *net, const char *name, Output x, Output labels, int64_t classes, int64_t samples);
+// x [batch width] to [batch classes]: of all, by the variables that the two above have under that name.
+Output layer_all_logits(Net *net, const char *name, Output x, int64_t classes);
 Output net_accuracy(Net *net, Output logits, Output labels);      // how many of the batch are right, 0 to 1
 
 // ---- schedules: the rate as a function of the step (an integer scalar), as a float scalar

@@ -140,6 +140,34 @@ static void write_graph(const ImageNet *net, const char *path, int size, int cla
     TF_DeleteGraph(t.graph);
 }
 
+// What answers: with variables, or with their first values as constants.
+static void write_answers(const ImageNet *net, const char *path, int size, int classes, bool frozen) {
+    Trainer t = {.graph = TF_NewGraph()};
+    t.net = mr_net_new(t.graph, 1);
+    inputs(&t, size, net->channels);
+    mr_testing(t.net, 1);
+    TF_Output logits = net->logits(t.net, t.feeds[0], size, classes, (TF_Output){0});
+    TF_Output answer = mr_named(t.net, "answer", mr_op(t.net, "Softmax", &logits, 1));
+    t.init = mr_init(t.net);
+    TF_Status *status = TF_NewStatus();
+    mr_net_status(t.net, status);
+    check(status);
+    if (frozen) {
+        TF_Session *session = session_new(t.graph, 0);
+        TF_Buffer *bytes = TF_NewBuffer();
+        session_step(session, NULL, NULL, 0, NULL, NULL, 0, t.init);
+        mr_freeze(session, &answer, 1, bytes, status);
+        check(status);
+        file_save(path, bytes->data, bytes->length);
+        TF_DeleteBuffer(bytes);
+        session_delete(session);
+    } else
+        graph_save(t.graph, path);
+    TF_DeleteStatus(status);
+    mr_net_delete(t.net);
+    TF_DeleteGraph(t.graph);
+}
+
 static void write_trainer(Trainer *t, const ImageNet *net, const Pictures *p, int64_t seed) {
     t->graph = TF_NewGraph();
     t->net = mr_net_new(t->graph, seed);
@@ -164,11 +192,12 @@ static void write_trainer(Trainer *t, const ImageNet *net, const Pictures *p, in
 enum { TESTED_AT_ONCE = 200 };
 
 static double measure(const Trainer *t, TF_Session *session, const Pictures *test, int most) {
-    TF_Tensor *values[] = {tensor_of(TF_FLOAT, 4, (int64_t[]){TESTED_AT_ONCE, test->size, test->size, 1}),
-                           tensor_of(TF_INT32, 1, (int64_t[]){TESTED_AT_ONCE})};
+    most = most < test->n ? most : test->n;
+    int batch = most < TESTED_AT_ONCE ? most : TESTED_AT_ONCE, rounds = 0;
+    TF_Tensor *values[] = {tensor_of(TF_FLOAT, 4, (int64_t[]){batch, test->size, test->size, 1}),
+                           tensor_of(TF_INT32, 1, (int64_t[]){batch})};
     double sum = 0, part;
-    int rounds = 0;
-    for (int at = 0; at < (most < test->n ? most : test->n); at += TESTED_AT_ONCE, rounds++) {
+    for (int at = 0; at + batch <= most; at += batch, rounds++) {
         take(test, NULL, at, values[0], values[1]);
         session_step(session, t->feeds, values, 2, &t->tested, &part, 1, NULL);
         sum += part;
@@ -220,22 +249,33 @@ static void train(const Trainer *t, TF_Session *session, const Pictures *data, c
         TF_DeleteTensor(values[i]);
 }
 
+static bool write_files(int argc, char **argv, const ImageNet *net) {
+    const char *graph = option(argc, argv, "graph", NULL), *answers = option(argc, argv, "answers", NULL);
+    const char *frozen = option(argc, argv, "frozen", NULL);
+    int size = (int)option_number(argc, argv, "size", net->size);
+    int classes = (int)option_number(argc, argv, "classes", net->size < 100 ? 10 : 1000);
+    if (graph)
+        write_graph(net, graph, size, classes);
+    if (answers)
+        write_answers(net, answers, size, classes, false);
+    if (frozen)
+        write_answers(net, frozen, size, classes, true);
+    return graph || answers || frozen;
+}
+
 int image_program(int argc, char **argv, const ImageNet *net) {
     check_options(argc, argv, (const char *const[]){"data", "steps", "batch", "rate", "threads", "seed", "curve", "graph",
-                                                    "size", "classes", "report", "test", NULL});
-    const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
-    if (graph) {
-        write_graph(net, graph, (int)option_number(argc, argv, "size", net->size),
-                    (int)option_number(argc, argv, "classes", net->size < 100 ? 10 : 1000));
+                                                    "answers", "frozen", "size", "classes", "report", "test", NULL});
+    if (write_files(argc, argv, net))
         return 0;
-    }
+    const char *curve = option(argc, argv, "curve", NULL);
     Plan plan = {.steps = (int)option_number(argc, argv, "steps", net->steps), .batch = 64,
                  .rate = option_number(argc, argv, "rate", net->rate),
                  .seed = (unsigned)option_number(argc, argv, "seed", 1), .curve = curve ? fopen(curve, "we") : NULL};
     plan.batch = (int)option_number(argc, argv, "batch", plan.batch);
     plan.report = (int)option_number(argc, argv, "report", plan.steps >= 10 ? plan.steps / 10 : 1);
     plan.tested = (int)option_number(argc, argv, "test", plan.steps >= 100 ? 10000 : TESTED_AT_ONCE);
-    if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || (curve && !plan.curve))
+    if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || plan.tested < 1 || (curve && !plan.curve))
         quit("%s: there is nothing to do, or no place for the curve", net->name);
     Pictures data, test;
     const char *folder = option(argc, argv, "data", FOLDER);

@@ -111,14 +111,18 @@ TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims) {
     return tensor;
 }
 
+void file_save(const char *path, const void *data, size_t length) {
+    FILE *file = fopen(path, "wbe");
+    if (!file || fwrite(data, 1, length, file) != length || fclose(file))
+        quit("%s: can't be written", path);
+}
+
 void graph_save(TF_Graph *graph, const char *path) {
     TF_Status *status = TF_NewStatus();
     TF_Buffer *bytes = TF_NewBuffer();
     TF_GraphToGraphDef(graph, bytes, status);
     check(status);
-    FILE *file = fopen(path, "wbe");
-    if (!file || fwrite(bytes->data, 1, bytes->length, file) != bytes->length || fclose(file))
-        quit("%s: can't be written", path);
+    file_save(path, bytes->data, bytes->length);
     TF_DeleteBuffer(bytes);
     TF_DeleteStatus(status);
 }

@@ -20,4 +20,5 @@ void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const 
                   double *numbers, int n_fetches, const TF_Operation *target);
 TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, TF_Output fetch);
 TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims);  // to be filled
+void file_save(const char *path, const void *data, size_t length);
 void graph_save(TF_Graph *graph, const char *path);

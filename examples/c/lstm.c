@@ -1,0 +1,245 @@
+// lstm — a language model: memory cells that guess the next word of a text. Try: lstm --steps 2000 --text book.txt
+#include <math.h>
+#include <stdio.h>
+
+#include "shared/program.h"
+#include "shared/words.h"
+
+typedef struct Sizes {
+    int words, units, steps, batch, samples;   // samples: of the softmax while learning; 0: all words
+} Sizes;
+
+typedef struct Model {
+    TF_Output ids, next;         // [steps batch], [steps * batch]
+    TF_Output before[2], after[2];
+    TF_Output loss, logits;
+} Model;
+
+// `keep`: the memory is fed and fetched; else it begins empty.
+static Model write_model(mr_net *net, const Sizes *s, int steps, int batch, int keep, const char *part) {
+    Model m = {0};
+    char names[4][32];
+    const char *const what[] = {"words", "next", "h", "c"};
+    for (int i = 0; i < 4; i++)
+        snprintf(names[i], sizeof names[i], "%s%s", part, what[i]);
+    m.ids = mr_input(net, names[0], TF_INT32, (int64_t[]){steps, batch}, 2);
+    m.next = mr_input(net, names[1], TF_INT32, (int64_t[]){steps * batch}, 1);
+    for (int i = 0; i < 2 && keep; i++)
+        m.before[i] = m.after[i] = mr_input(net, names[2 + i], TF_FLOAT, (int64_t[]){batch, s->units}, 2);
+    TF_Output x = mr_embedding(net, "words", m.ids, s->words, s->units);
+    TF_Output h = mr_rows(net, mr_lstm(net, "lstm", x, s->units, m.after), s->units);
+    if (s->samples) {
+        m.logits = mr_all_logits(net, "softmax", h, s->words);
+        m.loss = mr_loss_sampled_softmax(net, "softmax", h, m.next, s->words, s->samples);
+    } else {
+        m.logits = mr_dense(net, "softmax", h, s->words, NULL);
+        m.loss = mr_loss_softmax(net, m.logits, m.next);
+    }
+    return m;
+}
+
+static TF_Operation *finish(mr_net *net, const mr_optimizer *rule, TF_Output rate, TF_Output loss, TF_Operation **init) {
+    TF_Status *status = TF_NewStatus();
+    TF_Operation *train = mr_minimize(net, rule, rate, loss);
+    *init = mr_init(net);
+    mr_net_status(net, status);
+    check(status);
+    TF_DeleteStatus(status);
+    return train;
+}
+
+// The training step that is measured: gradient descent, from an empty memory.
+static void write_graph(const char *path, const Sizes *s) {
+    TF_Graph *graph = TF_NewGraph();
+    TF_Operation *init;
+    mr_net *net = mr_net_new(graph, 1);
+    Model m = write_model(net, s, s->steps, s->batch, 0, "");
+    mr_optimizer descent = {.struct_size = sizeof descent, .name = "gradient-descent"};
+    finish(net, &descent, mr_scalar(net, 0.1, TF_FLOAT), mr_named(net, "loss", m.loss), &init);
+    graph_save(graph, path);
+    mr_net_delete(net);
+    TF_DeleteGraph(graph);
+}
+
+// ---------------------------------------- learning
+
+// Stream b of the batch reads the text from its own place on; `at` is how far it has come.
+static void take(const Words *words, int64_t from, int64_t n, const Sizes *s, int64_t at, TF_Tensor *ids, TF_Tensor *next) {
+    int64_t stream = n / s->batch;
+    for (int t = 0; t < s->steps; t++) {
+        for (int b = 0; b < s->batch; b++) {
+            int64_t place = from + b * stream + (at + t) % (stream - 1);
+            ((int32_t *)TF_TensorData(ids))[t * s->batch + b] = words->ids[place];
+            ((int32_t *)TF_TensorData(next))[t * s->batch + b] = words->ids[place + 1];
+        }
+    }
+}
+
+enum { IDS, H, C, NEXT, RATE, FEEDS };  // a text needs the first three, a loss four, learning all
+
+typedef struct Feeds {
+    TF_Output edges[FEEDS];
+    TF_Tensor *values[FEEDS];
+} Feeds;
+
+static Feeds make_feeds(const Model *m, const Sizes *s, int steps, int batch, TF_Output rate) {
+    Feeds f = {.edges = {m->ids, m->before[0], m->before[1], m->next, rate}};
+    f.values[IDS] = tensor_of(TF_INT32, 2, (int64_t[]){steps, batch});
+    f.values[NEXT] = tensor_of(TF_INT32, 1, (int64_t[]){steps * batch});
+    f.values[RATE] = tensor_of(TF_FLOAT, 0, NULL);
+    for (int i = H; i <= C; i++) {
+        f.values[i] = tensor_of(TF_FLOAT, 2, (int64_t[]){batch, s->units});
+        for (int j = 0; j < batch * s->units; j++)
+            ((float *)TF_TensorData(f.values[i]))[j] = 0;
+    }
+    return f;
+}
+
+// One step with the first n feeds; what the memory is after it becomes what it is before the next.
+static TF_Tensor *step(TF_Session *session, const Model *m, Feeds *f, int n, TF_Output wanted, const TF_Operation *train) {
+    TF_Status *status = TF_NewStatus();
+    TF_Tensor *results[3];
+    TF_SessionRun(session, NULL, f->edges, f->values, n, (TF_Output[]){m->after[0], m->after[1], wanted}, results, 3,
+                  &train, train != NULL, NULL, status);
+    check(status);
+    for (int i = 0; i < 2; i++) {
+        TF_DeleteTensor(f->values[H + i]);
+        f->values[H + i] = results[i];
+    }
+    TF_DeleteStatus(status);
+    return results[2];
+}
+
+static double number(TF_Tensor *scalar) {
+    double value = *(float *)TF_TensorData(scalar);
+    TF_DeleteTensor(scalar);
+    return value;
+}
+
+static void clear_feeds(Feeds *f) {
+    for (int i = 0; i < FEEDS; i++)
+        TF_DeleteTensor(f->values[i]);
+}
+
+enum { TESTED = 40 };  // rounds at most
+
+// exp of the mean loss over the last part of the text, which was not learned.
+static double perplexity(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int64_t from) {
+    Feeds f = make_feeds(m, s, s->steps, s->batch, (TF_Output){0});
+    int64_t n = words->n - from, rounds = (n / s->batch - 1) / s->steps;
+    rounds = rounds < TESTED ? rounds : TESTED;
+    double sum = 0;
+    for (int64_t i = 0; i < rounds; i++) {
+        take(words, from, n, s, i * s->steps, f.values[IDS], f.values[NEXT]);
+        sum += number(step(session, m, &f, RATE, m->loss, NULL));
+    }
+    clear_feeds(&f);
+    return exp(sum / (double)(rounds > 0 ? rounds : 1));
+}
+
+// A word by the chances that the logits give, the likely ones made likelier.
+static int choose(const float *logits, int n, uint32_t *seed) {
+    double total = 0, top = -1e30;
+    for (int i = 0; i < n; i++)
+        top = logits[i] > top ? logits[i] : top;
+    for (int i = 0; i < n; i++)
+        total += exp(1.4 * (logits[i] - top));
+    *seed = *seed * 1664525 + 1013904223;
+    double left = total * (double)(*seed >> 8) / (1 << 24);
+    for (int i = 0; i < n; i++)
+        if ((left -= exp(1.4 * (logits[i] - top))) <= 0)
+            return i;
+    return n - 1;
+}
+
+static void write_text(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int length, uint32_t seed) {
+    Feeds f = make_feeds(m, s, 1, 1, (TF_Output){0});
+    int word = words_find(words, ".");
+    for (int i = 0; i < length || (i < 2 * length && *words->names[word] != '.'); i++) {
+        *(int32_t *)TF_TensorData(f.values[IDS]) = word < 0 ? 0 : word;
+        TF_Tensor *logits = step(session, m, &f, NEXT, m->logits, NULL);
+        word = choose(TF_TensorData(logits), s->words, &seed);
+        TF_DeleteTensor(logits);
+        words_print(words, word);
+    }
+    printf("\n");
+    clear_feeds(&f);
+}
+
+typedef struct Trainer {
+    TF_Session *session;
+    Model learns, tested, speaks;
+    TF_Output rate;
+    TF_Operation *train;
+    int steps, report, length;   // length: of the texts that show what is learned
+    double first_rate;
+    FILE *curve;
+} Trainer;
+
+static void learn(const Trainer *t, const Sizes *s, const Words *words) {
+    int64_t learned = words->n / 10 * 9;   // the rest is for the test
+    Feeds f = make_feeds(&t->learns, s, s->steps, s->batch, t->rate);
+    double loss = 0, begin = seconds();
+    for (int i = 1; i <= t->steps; i++) {
+        *(float *)TF_TensorData(f.values[RATE]) = (float)(t->first_rate * (1 - 0.9 * i / t->steps));
+        take(words, 0, learned, s, (int64_t)i * s->steps, f.values[IDS], f.values[NEXT]);
+        loss += number(step(t->session, &t->learns, &f, FEEDS, t->learns.loss, t->train));
+        if (i % t->report && i != t->steps)
+            continue;
+        double tested = perplexity(t->session, &t->tested, s, words, learned);
+        printf("step %5d  perplexity: learned %7.1f  unseen %7.1f  %.0f words/s\n", i,
+               exp(loss / ((i - 1) % t->report + 1)), tested, i * s->steps * s->batch / (seconds() - begin));
+        if (t->curve)
+            fprintf(t->curve, "%d %.6f %.6f\n", i, loss / ((i - 1) % t->report + 1), tested);
+        write_text(t->session, &t->speaks, s, words, t->length, (uint32_t)i);
+        fflush(stdout);
+        loss = 0;
+    }
+    clear_feeds(&f);
+}
+
+int main(int argc, char **argv) {
+    check_options(argc, argv, (const char *const[]){"text", "words", "units", "unroll", "batch", "samples", "steps", "rate",
+                                                    "report", "length", "threads", "curve", "graph", NULL});
+#define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
+    Sizes s = {NUMBER("words", 4000), NUMBER("units", 128), NUMBER("unroll", 20), NUMBER("batch", 16), NUMBER("samples", 0)};
+    const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
+    if (graph) {
+        write_graph(graph, &s);
+        return 0;
+    }
+    Trainer t = {.steps = NUMBER("steps", 2000), .length = NUMBER("length", 24),
+                 .first_rate = option_number(argc, argv, "rate", 3e-3), .curve = curve ? fopen(curve, "we") : NULL};
+    t.report = NUMBER("report", t.steps >= 10 ? t.steps / 10 : 1);
+    Words words = words_read(option(argc, argv, "text", NULL), s.words, 0);
+    s.words = words.count;
+    if (words.n / 10 / s.batch < 2 * s.steps + 2 || t.report < 1)
+        quit("a text of %lld words is too short for %d streams", (long long)words.n, s.batch);
+    printf("%lld words, %d different ones\n", (long long)words.n, words.count);
+
+    TF_Graph *g = TF_NewGraph();
+    TF_Operation *init;
+    mr_net *net = mr_net_new(g, 1);
+    mr_optimizer adam = {.struct_size = sizeof adam, .name = "adam", .clip_global_norm = 5};
+    t.rate = mr_input(net, "rate", TF_FLOAT, NULL, 0);
+    t.learns = write_model(net, &s, s.steps, s.batch, 1, "");
+    t.train = finish(net, &adam, t.rate, t.learns.loss, &init);
+    mr_testing(net, 1);
+    t.tested = write_model(net, &s, s.steps, s.batch, 1, "test_");
+    t.speaks = write_model(net, &s, 1, 1, 1, "speak_");
+    TF_Status *status = TF_NewStatus();
+    mr_net_status(net, status);
+    check(status);
+    TF_DeleteStatus(status);
+    t.session = session_new(g, NUMBER("threads", 0));
+    session_step(t.session, NULL, NULL, 0, NULL, NULL, 0, init);
+    learn(&t, &s, &words);
+
+    session_delete(t.session);
+    mr_net_delete(net);
+    TF_DeleteGraph(g);
+    words_clear(&words);
+    if (t.curve)
+        fclose(t.curve);
+    return 0;
+}
