@@ -1,7 +1,8 @@
-# peer.py — the workloads in PyTorch, as a child of the bench: requests on stdin, one line each, answers on stdout; see child.c.
+# peer.py — the workloads in PyTorch and ONNX Runtime, as a child of the bench: requests on stdin, one line each, answers on stdout; see child.c.
 import math
 import os
 import sys
+import tempfile
 import time
 
 threads = int(sys.argv[1]) or os.cpu_count()
@@ -96,6 +97,65 @@ def resnet50():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), *dense(2048, 1000))
 
 
+def norm(i, o, size, stride=1, padding=0):
+    return nn.Sequential(nn.Conv2d(i, o, size, stride, padding, bias=False), nn.BatchNorm2d(o, 1e-3), nn.ReLU(inplace=True))
+
+
+class Ways(nn.Module):
+    """Several ways from the same input, joined."""
+
+    def __init__(self, *ways):
+        super().__init__()
+        self.ways = nn.ModuleList(nn.Sequential(*way) for way in ways)
+
+    def forward(self, x):
+        return torch.cat([way(x) for way in self.ways], 1)
+
+
+def mean_pool():
+    return nn.AvgPool2d(3, 1, 1, count_include_pad=False)
+
+
+def inception3():
+    def a(i, pooled):
+        return Ways([norm(i, 64, 1)], [norm(i, 48, 1), norm(48, 64, 5, 1, 2)],
+                    [norm(i, 64, 1), norm(64, 96, 3, 1, 1), norm(96, 96, 3, 1, 1)], [mean_pool(), norm(i, pooled, 1)])
+
+    def b(n):
+        flat, upright = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+        return Ways([norm(768, 192, 1)], [norm(768, n, 1), norm(n, n, *flat), norm(n, 192, *upright)],
+                    [norm(768, n, 1), norm(n, n, *upright), norm(n, n, *flat), norm(n, n, *upright), norm(n, 192, *flat)],
+                    [mean_pool(), norm(768, 192, 1)])
+
+    def wide(i):
+        return Ways([norm(i, 384, (1, 3), 1, (0, 1))], [norm(i, 384, (3, 1), 1, (1, 0))])
+
+    def c(i):
+        return Ways([norm(i, 320, 1)], [norm(i, 384, 1), wide(384)], [norm(i, 448, 1), norm(448, 384, 3, 1, 1), wide(384)],
+                    [mean_pool(), norm(i, 192, 1)])
+    smaller_a = Ways([norm(288, 384, 3, 2)], [norm(288, 64, 1), norm(64, 96, 3, 1, 1), norm(96, 96, 3, 2)], [nn.MaxPool2d(3, 2)])
+    smaller_b = Ways([norm(768, 192, 1), norm(192, 320, 3, 2)],
+                     [norm(768, 192, 1), norm(192, 192, (1, 7), 1, (0, 3)), norm(192, 192, (7, 1), 1, (3, 0)), norm(192, 192, 3, 2)],
+                     [nn.MaxPool2d(3, 2)])
+    return nn.Sequential(norm(3, 32, 3, 2), norm(32, 32, 3), norm(32, 64, 3, 1, 1), nn.MaxPool2d(3, 2), norm(64, 80, 1),
+                         norm(80, 192, 3), nn.MaxPool2d(3, 2), a(192, 32), a(256, 64), a(288, 64), smaller_a, b(128), b(160),
+                         b(160), b(192), smaller_b, c(1280), c(2048), nn.AdaptiveAvgPool2d(1), *dense(2048, 1000))
+
+
+def answer_step(net, size):
+    """One picture through the network as ONNX Runtime runs it, from the file that PyTorch writes."""
+    import onnxruntime
+    net, x = nn.Sequential(net(), nn.Softmax(1)).eval(), torch.rand(1, 3, size, size)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "net.onnx")
+        torch.onnx.export(net, (x,), path, dynamo=False, input_names=["images"], output_names=["answer"])
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    feed = {"images": x.numpy()}
+    return lambda: float(session.run(None, feed)[0].max())
+
+
 def image_step(net, batch, size, channels, classes, layout):
     """A step of gradient descent, in that memory layout."""
     net = net().to(memory_format=layout)
@@ -182,6 +242,10 @@ def word2vec_step(words=50000, width=128, batch=128, samples=64):
 
 
 WORKLOADS = {
+    "infer.resnet50.constants": lambda: [lambda: answer_step(resnet50, 224)],
+    "infer.resnet50.variables": lambda: [lambda: answer_step(resnet50, 224)],
+    "infer.inception3.constants": lambda: [lambda: answer_step(inception3, 299)],
+    "infer.inception3.variables": lambda: [lambda: answer_step(inception3, 299)],
     "mlp_big": lambda: [lambda: image_step(lambda: nn.Sequential(*dense(784, 256, 10)), 128, 28, 1, 10, torch.contiguous_format)],
     "lm.full": lambda: [lambda: lm_step(0)],
     "lm.sampled": lambda: [lambda: lm_step(512)],
