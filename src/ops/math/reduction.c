@@ -63,6 +63,13 @@ static Status *empty_run(Kernel *k) {
     return OK;
 }
 
+// Nothing is folded away: the gradients of sums of like shapes end here. In place where nobody else needs the input.
+static Status *same_run(Kernel *k) {
+    if (k->out[0]->data != k->in[0]->data)
+        memcpy(k->out[0]->data, k->in[0]->data, tensor_bytes(k->in[0]));
+    return OK;
+}
+
 static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
     Reduction *own = p->own;
     const Tensor *in = p->in[0];
@@ -73,6 +80,8 @@ static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
         p->run = empty_run;
     NEED(reduce_prepare(op, in->dtype, &in->shape, axes, &own->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(in->dtype));
+    if (own->plan.folded == 1 && op != REDUCE_NORM && op != REDUCE_SQUARES)
+        p->run = same_run;
     p->scratch = reduce_scratch(&own->plan);
     p->cost = shape_count(&in->shape) / 2;
     own->cost = own->plan.units ? p->cost / own->plan.units + 1 : 1;
@@ -246,7 +255,7 @@ static void norm_grad(Formula *f) {  // dy x / y
                            "; Tidx: {int32, int64} = int32",                                                     \
         .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape, .grad = gradient,     \
         .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),              \
-        .host = BIT(1), .row = &Name##_row,                                                                      \
+        .inplace = BIT(0), .host = BIT(1), .row = &Name##_row,                                                   \
     };
 REDUCTION(Sum, SUM, NUMBERS_TEXT, "Sum of the elements along the given axes.", sum_grad)
 REDUCTION(Mean, MEAN, NUMBERS_TEXT, "Mean of the elements along the given axes.", mean_grad)
