@@ -59,6 +59,17 @@ enum {
 
 #define BIT(i) (1u << (i))
 
+// What an op can take in of the nodes behind it; the planner puts one node in their place (plan/contract.c).
+struct Node;
+struct NodeBuilder;
+typedef struct {
+    const char *op;              // of that node
+    // Whether `next`, the only reader of the last of a chain, may join. chain[0] is the op's own node.
+    bool (*takes)(struct Node *const *chain, int n, const struct Node *next);
+    // The inputs and attributes of the node that stands for the chain.
+    Status *(*write)(struct NodeBuilder *builder, struct Node *const *chain, int n);
+} Contraction;
+
 typedef struct Op {
     const char *signature;       // graph/signature.h; the name is what stands before '('
     const char *doc;             // one sentence, present tense
@@ -85,6 +96,7 @@ typedef struct Op {
     uint32_t flags;              // OP_*
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
+    const Contraction *contraction;
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;
 

@@ -50,13 +50,6 @@ static bool only_read_by(const Node *node, const Node *reader) {
     return node->uses.n > 0;
 }
 
-static bool is_target(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return true;
-    return false;
-}
-
 static int step_of(const Chain *chain, const Node *node) {
     for (int i = 0; i < chain->n_steps; i++)
         if (chain->steps[i] == node)
@@ -83,7 +76,7 @@ static bool collect(const Draft *draft, Chain *chain, Node *node, const Node *ro
         if (step_of(chain, from) >= 0)
             continue;
         bool joins = chain->n_steps + 2 <= MOST_STEPS && is_fusible(draft, from) && only_read_by(from, node) &&
-                     !is_target(draft, from) &&
+                     !draft_is_target(draft, from) &&
                      may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
                      str_equal(from->device, root->device) && from->output_types[0] == root->output_types[0];
         if (!(joins && collect(draft, chain, from, root)) && !add_input(chain, node->inputs[i])) {
@@ -143,7 +136,7 @@ Status *pass_fuse(Draft *draft) {
     // Readers first, so that a chain begins at its end.
     for (size_t i = n; !status && i--;) {
         Node *root = order[i];
-        if (root->mark || is_target(draft, root) || !root->uses.n || !is_fusible(draft, root))
+        if (root->mark || draft_is_target(draft, root) || !root->uses.n || !is_fusible(draft, root))
             continue;
         Chain chain = {0};
         if (!collect(draft, &chain, root, root) || chain.n_steps < 2)

@@ -21,6 +21,7 @@ enum {
     PASS_IDENTITY,       // Identity nodes without a purpose removed
     PASS_CONTROL,        // control edges that others imply removed
     PASS_FUSE,           // elementwise chains become one tiled loop
+    PASS_CONTRACT,       // convolutions and products take in the bias, sum and activation behind them
     PASSES,
 };
 extern const char *const pass_names[PASSES];   // "fold", "cse" ...
@@ -34,7 +35,9 @@ FALLIBLE Status *pass_fold(Draft *draft);
 FALLIBLE Status *pass_cse(Draft *draft);
 FALLIBLE Status *pass_identity(Draft *draft);
 FALLIBLE Status *pass_control(Draft *draft);
+FALLIBLE Status *pass_contract(Draft *draft);
 FALLIBLE Status *pass_fuse(Draft *draft);
+bool draft_is_target(const Draft *draft, const Node *node);
 FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories

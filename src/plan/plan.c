@@ -8,7 +8,7 @@
 
 enum { SPECIALISED_BYTES = 64 << 20 };  // a plan keeps so much; the least recently used go
 
-const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse"};
+const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "contract"};
 
 uint32_t passes_enabled(void) {
     const char *text = getenv("MILLRACE_PASSES");
@@ -37,6 +37,7 @@ static const PassRow chain[] = {
     {pass_sweep, -1},
     {pass_control, PASS_CONTROL},
     {pass_place, -1},
+    {pass_contract, PASS_CONTRACT},
     {pass_fuse, PASS_FUSE},
     {pass_sweep, -1},
     {pass_partition, -1},

@@ -1,0 +1,140 @@
+// Epilogues of nodes — see epilogue.h.
+#include "ops/nn/epilogue.h"
+
+typedef enum { PART_NONE, PART_BIAS, PART_SUM, PART_ACTIVATION } Part;
+
+static const struct {
+    const char *name;
+    Activation activation;
+    ElementwiseOp op;
+} activations[] = {
+    {"Relu", ACTIVATION_RELU, ELEMENTWISE_Relu},
+    {"Relu6", ACTIVATION_RELU6, ELEMENTWISE_Relu6},
+    {"Elu", ACTIVATION_ELU, ELEMENTWISE_Elu},
+    {"Tanh", ACTIVATION_TANH, ELEMENTWISE_Tanh},
+    {"Sigmoid", ACTIVATION_SIGMOID, ELEMENTWISE_Sigmoid},
+    {"LeakyRelu", ACTIVATION_LEAKY_RELU, ELEMENTWISE_LeakyRelu},
+};
+enum { ACTIVATIONS = sizeof activations / sizeof *activations };
+
+static int activation_named(Str name) {
+    for (int i = 0; i < ACTIVATIONS; i++)
+        if (str_is(name, activations[i].name))
+            return i;
+    return -1;
+}
+
+// ---------------------------------------- of a node
+
+Status *epilogue_of_node(const Node *node, Epilogue *out) {
+    const AttrValue *ops = node_list(node, "fused_ops");
+    Epilogue e = {0};
+    int at = 0;
+    if (at < ops->n && str_is(ops->ss[at], "BiasAdd"))
+        e.bias = true, at++;
+    if (at < ops->n && str_is(ops->ss[at], "Add"))
+        e.sum = true, at++;
+    int activation = at < ops->n ? activation_named(ops->ss[at]) : -1;
+    if (activation >= 0)
+        e.activation = activations[activation].activation, at++;
+    NEED(at == ops->n, UNIMPLEMENTED, "%.*s in fused_ops at place %d", STR_ARGS(ops->ss[at]), at);
+    NEED(node_int(node, "num_args") == e.bias + e.sum, INVALID_ARGUMENT, "fused_ops need %d args, num_args is %lld",
+         e.bias + e.sum, (long long)node_int(node, "num_args"));
+    e.alpha = node_float(node, "leakyrelu_alpha");
+    *out = e;
+    return OK;
+}
+
+Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out) {
+    for (int i = 0; i < ACTIVATIONS; i++)
+        if (activations[i].activation == epilogue->activation)
+            NEED(elementwise_find(activations[i].op, dtype, out), INTERNAL, "no loop for %s", activations[i].name);
+    out->param = (double)epilogue->alpha;
+    return OK;
+}
+
+// ---------------------------------------- in a graph
+
+static bool in_planes(const Node *node) {
+    const AttrValue *format = node_attr_find(node, "data_format");
+    return format && str_is(format->s, "NCHW");
+}
+
+// What a node of two inputs adds to the chain's last.
+static Output other_input(const Node *last, const Node *next) {
+    return next->inputs[next->inputs[0].node == last];
+}
+
+static bool is_bias(const Node *root, const Node *last, const Node *next) {
+    Output bias = other_input(last, next);
+    if (str_is(next->type->name, "BiasAdd"))
+        return next->inputs[0].node == last && (root->output_shapes[0].rank == 2 || in_planes(next) == in_planes(root));
+    // A vector that broadcasts along the last dimension: of the channels, as far as can be known.
+    const Shape *out = &root->output_shapes[0], *vector = &bias.node->output_shapes[bias.index];
+    return !in_planes(root) && out->rank > 1 && vector->rank == 1 && vector->dims[0] > 0 &&
+           vector->dims[0] == out->dims[out->rank - 1];
+}
+
+// The other has the output's shape, or may have: batches that turn out to differ are the kernel's business.
+static bool is_sum(const Node *root, const Node *last, const Node *next) {
+    Output other = other_input(last, next);
+    const Shape *out = &root->output_shapes[0], *shape = &other.node->output_shapes[other.index];
+    if (out->rank < 1 || shape->rank != out->rank)
+        return false;
+    for (int i = 0; i < out->rank; i++)
+        if (out->dims[i] != shape->dims[i] || (out->dims[i] < 0 && (i > 0 || in_planes(root))))
+            return false;
+    return true;
+}
+
+static Part part_of(Node *const *chain, int n, const Node *next) {
+    Str name = next->type->name;
+    bool adds = str_is(name, "Add") || str_is(name, "AddV2");
+    if (activation_named(name) >= 0)
+        return PART_ACTIVATION;
+    if (!adds && !str_is(name, "BiasAdd"))
+        return PART_NONE;
+    if (is_bias(chain[0], chain[n - 1], next))
+        return PART_BIAS;
+    return adds && is_sum(chain[0], chain[n - 1], next) ? PART_SUM : PART_NONE;
+}
+
+bool epilogue_takes(Node *const *chain, int n, const Node *next, bool sums) {
+    DType type = chain[0]->output_types[0];
+    if (type != DT_half && type != DT_bfloat16 && type != DT_float && type != DT_double)
+        return false;
+    for (int i = 0; i < next->n_inputs; i++)
+        if (output_base_type(next->inputs[i]) != type || dtype_is_ref(next->inputs[i].node->output_types[next->inputs[i].index]))
+            return false;
+    Part part = part_of(chain, n, next), before = PART_NONE;
+    for (int i = 1; i < n; i++)
+        before = part_of(chain, i, chain[i]);
+    return part > before && (part != PART_SUM || sums);
+}
+
+Status *epilogue_write(NodeBuilder *builder, Node *const *chain, int n) {
+    const Node *root = chain[0];
+    const OpType *type;
+    TRY(op_type_find(builder->type, &type));
+    for (int i = 0; i < root->n_attrs; i++)
+        if (signature_attr(&type->signature, root->attrs[i].name) >= 0)
+            builder_attr(builder, root->attrs[i].name, &root->attrs[i].value);
+    Str ops[8];
+    Output args[8];
+    int n_ops = 0, n_args = 0;
+    for (int i = 1; i < n && n_ops < 8; i++) {
+        Part part = part_of(chain, i, chain[i]);
+        ops[n_ops++] = part == PART_BIAS ? STR("BiasAdd") : part == PART_SUM ? STR("Add") : chain[i]->type->name;
+        if (part != PART_ACTIVATION)
+            args[n_args++] = other_input(chain[i - 1], chain[i]);
+        const AttrValue *alpha = node_attr_find(chain[i], "alpha");
+        if (alpha)
+            builder_attr(builder, STR("leakyrelu_alpha"), alpha);
+    }
+    for (int i = 0; i < root->n_inputs; i++)
+        builder_input(builder, root->inputs[i]);
+    builder_input_list(builder, args, n_args);
+    builder_attr(builder, STR("fused_ops"), &(AttrValue){.kind = ATTR_STRING, .is_list = true, .n = n_ops, .ss = ops});
+    builder_attr(builder, STR("num_args"), &(AttrValue){.kind = ATTR_INT, .i = n_args});
+    return OK;
+}

@@ -1,0 +1,23 @@
+// Epilogues of nodes — what the contracted forms of convolutions and products do behind them (attribute fused_ops), and
+// which nodes the planner may put there.
+//
+// fused_ops: "BiasAdd", then "Add", then one activation, each if it is there. `args` has the bias and what is added.
+#pragma once
+#include "graph/build.h"
+#include "loops/elementwise.h"
+#include "loops/epilogue.h"
+#include "ops/op.h"
+
+// Reads fused_ops and leakyrelu_alpha. UNIMPLEMENTED where it is another sequence; INVALID_ARGUMENT where num_args differs.
+FALLIBLE Status *epilogue_of_node(const Node *node, Epilogue *out);
+static inline bool epilogue_is_empty(const Epilogue *e) {
+    return !e->bias && !e->sum && !e->activation;
+}
+// The loop of an activation that is none of "none" and "relu by the product itself".
+FALLIBLE Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out);
+
+// Contraction.takes of ops whose output has its channels last or, with data_format NCHW, second. With `sums` a tensor of
+// the output's shape may be added.
+bool epilogue_takes(Node *const *chain, int n, const Node *next, bool sums);
+// Contraction.write: the root's inputs, the args; the root's attributes, as far as the new op has them.
+Status *epilogue_write(NodeBuilder *builder, Node *const *chain, int n);
