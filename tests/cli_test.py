@@ -205,7 +205,7 @@ def test_plan(model):
     plan = json.loads(millrace("plan", model, "--input", "images=uint8 zeros[8 12 12]", "--fetch", "label", "--json"))
     assert plan["fixed"] and plan["arena_bytes"] >= plan["lower_bound"] > 0
     modes = {node["op"]: node["mode"] for node in plan["nodes"]}
-    assert modes["Conv2D"] == "fixed" and modes["Const"] == "done"
+    assert modes["_FusedConv2D"] == "fixed" and modes["Const"] == "done"
     assert plan["num_run"] < plan["num_nodes"] == len(plan["nodes"])
     assert "late" in millrace("plan", model)
 

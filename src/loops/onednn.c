@@ -380,6 +380,7 @@ OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta,
     const int names[3] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     ProductWish wish = {batch, m, n, k, ta, tb, pack && batch == 1, epilogue};
     OnednnOp *op = new_op(lib, names, epilogue, ARG_B, threads);
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): finish_op gives it back or frees it
     return op ? finish_op(lib, op, product_layouts(lib, op, &wish), product_variant, &wish) : NULL;
 }
 

@@ -3,7 +3,9 @@
 #include "plan/fixed.h"
 
 #include <check.h>
+#include <math.h>
 
+#include "autodiff/autodiff.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
@@ -131,6 +133,152 @@ START_TEST(fuses_chains_to_the_same_bits) {
 }
 END_TEST
 
+// ---- contraction
+
+#define INTS_ATTR(name, ...) \
+    {(name), {.kind = ATTR_INT, .is_list = true, .n = 4, .is = (int64_t[]){__VA_ARGS__}}}
+#define TEXT_ATTR(name, text) {(name), ATTR_OF_STRING(STR(text))}
+
+static Output constant_ramp(Shape shape, float step) {
+    Tensor tensor;
+    GOOD(tensor_new(DT_float, shape, &tensor));
+    for (int64_t i = 0; i < tensor_count(&tensor); i++)
+        ((float *)tensor.data)[i] = (float)(i * 7 % 23 - 11) * step;
+    Output out = formula_tensor(&formula, &tensor);
+    tensor_clear(&tensor);
+    return out;
+}
+
+static Output conv(Output x, int64_t in, int64_t filters) {
+    Formula *f = &formula;
+    return OpWith("Conv2D", ATTRS(INTS_ATTR("strides", 1, 1, 1, 1), TEXT_ATTR("padding", "SAME")), x,
+                  constant_ramp(SHAPE(3, 3, in, filters), 0.02f));
+}
+
+// Runs with and without the pass: the same, but for the last bits.
+static void check_contracted(Output x, Shape shape, Output y) {
+    Tensor value, plain, contracted;
+    GOOD(formula.status);
+    GOOD(tensor_new(DT_float, shape, &value));
+    for (int64_t i = 0; i < tensor_count(&value); i++)
+        ((float *)value.data)[i] = (float)(i % 101) / 50 - 1;
+    run(0, x, &value, y, &plain);
+    run(BIT(PASS_CONTRACT), x, &value, y, &contracted);
+    ck_assert(shape_equal(&plain.shape, &contracted.shape));
+    for (int64_t i = 0; i < tensor_count(&plain); i++) {
+        float a = ((float *)plain.data)[i], b = ((float *)contracted.data)[i];
+        if (!(fabsf(a - b) <= 1e-5f * (1 + fabsf(a))))
+            ck_abort_msg("element %d: %g and %g", (int)i, (double)a, (double)b);
+    }
+    tensor_clear(&plain);
+    tensor_clear(&contracted);
+    tensor_clear(&value);
+}
+
+static int contracted_count(Output x, const Output *fetches, int n, const char *op) {
+    return count_of(BIT(PASS_CONTRACT), &x, 1, fetches, n, op);
+}
+
+START_TEST(contracts_bias_and_activations) {
+    static const char *const activations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"};
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1, 8, 9, 3));
+    for (int i = 0; i < 6; i++)
+        for (int way = 0; way < 3; way++) {
+            Output y = conv(x, 3, 16), bias = constant_ramp(SHAPE(16), 0.1f);
+            y = way == 0 ? y : Op(way == 1 ? "BiasAdd" : "AddV2", y, bias);
+            y = Op(activations[i], y);
+            ck_assert_int_eq(contracted_count(x, &y, 1, "_FusedConv2D"), 1);
+            ck_assert_int_eq(contracted_count(x, &y, 1, activations[i]), 0);
+            check_contracted(x, SHAPE(2, 8, 9, 3), y);
+        }
+    Output other_way = Op("Relu", Add(constant_ramp(SHAPE(16), 0.1f), conv(x, 3, 16)));
+    ck_assert_int_eq(contracted_count(x, &other_way, 1, "AddV2"), 0);
+    check_contracted(x, SHAPE(1, 8, 9, 3), other_way);
+}
+END_TEST
+
+START_TEST(contracts_sums_whatever_the_batches) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1, 6, 6, 8)), one = constant_ramp(SHAPE(1, 6, 6, 8), 0.1f);
+    Output unknown = OpWith("PlaceholderWithDefault", ATTRS({"shape", {.kind = ATTR_SHAPE, .shape = &SHAPE(-1, 6, 6, 8)}}),
+                            one);
+    const Output others[] = {Neg(x), unknown};
+    for (int i = 0; i < 2; i++) {
+        Output y = Op("Relu", Add(Op("BiasAdd", conv(x, 8, 8), constant_ramp(SHAPE(8), 0.1f)), others[i]));
+        ck_assert_int_eq(contracted_count(x, &y, 1, "_FusedConv2D"), 1);
+        ck_assert_int_eq(contracted_count(x, &y, 1, "AddV2"), 0);
+        check_contracted(x, SHAPE(3, 6, 6, 8), y);
+        check_contracted(x, SHAPE(1, 6, 6, 8), y);
+    }
+    Output wide = Add(conv(unknown, 8, 8), Neg(x));  // the convolution has a batch of 1
+    ck_assert_int_eq(contracted_count(x, &wide, 1, "_FusedConv2D"), 1);
+    check_contracted(x, SHAPE(3, 6, 6, 8), wide);
+}
+END_TEST
+
+START_TEST(contracts_depthwise_convolutions) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(2, 7, 7, 8));
+    Output y = OpWith("DepthwiseConv2dNative", ATTRS(INTS_ATTR("strides", 1, 1, 1, 1), TEXT_ATTR("padding", "SAME")), x,
+                      constant_ramp(SHAPE(3, 3, 8, 1), 0.1f));
+    y = Op("Relu6", Op("BiasAdd", y, constant_ramp(SHAPE(8), 0.1f)));
+    ck_assert_int_eq(contracted_count(x, &y, 1, "_FusedDepthwiseConv2dNative"), 1);
+    check_contracted(x, SHAPE(2, 7, 7, 8), y);
+}
+END_TEST
+
+START_TEST(contraction_stops_at_walls) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(1, 4, 4, 2));
+    Output c = conv(x, 2, 4), b = Op("BiasAdd", c, constant_ramp(SHAPE(4), 0.1f)), y = Op("Relu", b);
+    GOOD(f->status);
+    const Output with_conv[] = {y, c}, with_bias[] = {y, b}, fed[] = {x, b};
+    ck_assert_int_eq(contracted_count(x, with_conv, 2, "Conv2D"), 1);
+    ck_assert_int_eq(contracted_count(x, with_bias, 2, "_FusedConv2D"), 1);  // as far as the bias
+    ck_assert_int_eq(contracted_count(x, with_bias, 2, "Relu"), 1);
+    ck_assert_int_eq(count_of(BIT(PASS_CONTRACT), fed, 2, &y, 1, "Relu"), 1);
+    Output waiting = Neg(x);
+    GOOD(node_add_control(waiting.node, b.node));
+    const Output both[] = {y, waiting};
+    ck_assert_int_eq(contracted_count(x, both, 2, "BiasAdd"), 1);
+    ck_assert_int_eq(contracted_count(x, both, 2, "Conv2D"), 1);
+}
+END_TEST
+
+START_TEST(contraction_takes_only_what_fits) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(1, 4, 4, 2));
+    Output few = Add(conv(x, 2, 4), constant_ramp(SHAPE(1), 0.1f));   // not a channel each
+    Output twice = Mul(conv(x, 2, 4), Scalar(2, x));
+    Output c = conv(x, 2, 4), itself = Add(c, c);
+    Output columns = Add(conv(x, 2, 4), constant_ramp(SHAPE(4, 1), 0.1f));
+    GOOD(f->status);
+    ck_assert_int_eq(contracted_count(x, &few, 1, "Conv2D"), 1);
+    ck_assert_int_eq(contracted_count(x, &twice, 1, "Conv2D"), 1);
+    ck_assert_int_eq(contracted_count(x, &itself, 1, "Conv2D"), 1);
+    ck_assert_int_eq(contracted_count(x, &columns, 1, "Conv2D"), 1);
+    Output late = Op("BiasAdd", Op("Relu", conv(x, 2, 4)), constant_ramp(SHAPE(4), 0.1f));
+    ck_assert_int_eq(contracted_count(x, &late, 1, "BiasAdd"), 1);   // the bias comes first or not at all
+    check_contracted(x, SHAPE(1, 4, 4, 2), late);
+}
+END_TEST
+
+START_TEST(contracts_under_gradients) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(2, 6, 6, 3)), bias = constant_ramp(SHAPE(8), 0.1f), filter;
+    Output c = conv(x, 3, 8), y = Op("Relu", Op("BiasAdd", c, bias));
+    filter = c.node->inputs[1];
+    Output dx[3], loss = Op("L2Loss", y), xs[] = {x, filter, bias};
+    GOOD(f->status);
+    GOOD(autodiff_gradients(graph, STR("g"), &loss, 1, xs, 3, NULL, dx));
+    ck_assert_int_eq(contracted_count(x, dx, 3, "_FusedConv2D"), 1);  // ReluGrad reads what Relu gave
+    ck_assert_int_eq(contracted_count(x, dx, 3, "Relu"), 0);
+    for (int i = 0; i < 3; i++)
+        check_contracted(x, SHAPE(2, 6, 6, 3), dx[i]);
+}
+END_TEST
+
 START_TEST(packs_memory_to_the_bound) {
     Interval intervals[] = {{0, 1, 64, 0}, {1, 2, 128, 0}, {2, 3, 64, 0}, {0, 3, 256, 0}};
     size_t bytes, bound;
@@ -186,6 +334,12 @@ int main(void) {
     tcase_add_test(tests, merges_equal_nodes);
     tcase_add_test(tests, removes_identities_but_not_fetched_ones);
     tcase_add_test(tests, fuses_chains_to_the_same_bits);
+    tcase_add_test(tests, contracts_bias_and_activations);
+    tcase_add_test(tests, contracts_sums_whatever_the_batches);
+    tcase_add_test(tests, contracts_depthwise_convolutions);
+    tcase_add_test(tests, contraction_stops_at_walls);
+    tcase_add_test(tests, contraction_takes_only_what_fits);
+    tcase_add_test(tests, contracts_under_gradients);
     tcase_add_test(tests, passes_over_what_is_only_waited_for);
     tcase_add_test(tests, packs_memory_to_the_bound);
     tcase_add_test(tests, packs_many_small_values);

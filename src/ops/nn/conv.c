@@ -89,6 +89,8 @@ Status *conv_prepare_op(Prepare *p) {
         TRY(conv_prepare_library(p, conv, work));
     if (conv->library)
         return OK;
+    if (conv->tail)
+        *conv_within(conv) = conv_wanted_simply(conv);
     NEED(conv_prepare(row->pass, compute, &conv->window, &conv->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(dtype));
     lanes_prepare(p, conv->plan.scratch, conv->plan.units, &conv->lanes);
@@ -101,7 +103,7 @@ Status *conv_prepare_op(Prepare *p) {
 typedef struct {
     const Conv *conv;
     const void *a, *b;
-    void *out;
+    ConvOut out;
     Lanes lanes;
 } Work;
 
@@ -111,11 +113,11 @@ static void conv_units(void *arg, int64_t first, int64_t last) {
     int lane = lanes_take(&work->lanes);
     void *scratch = lanes_memory(&work->lanes, lane);
     if (plan->pass == CONV_FORWARD)
-        conv_forward(plan, work->a, work->b, NULL, false, work->out, scratch, first, last);
+        conv_forward(plan, work->a, work->b, work->out.bias, work->out.relu, work->out.to, scratch, first, last);
     else if (plan->pass == CONV_INPUT)
-        conv_input(plan, work->b, work->a, work->out, scratch, first, last);
+        conv_input(plan, work->b, work->a, work->out.to, scratch, first, last);
     else
-        conv_filter(plan, work->a, work->b, work->out, scratch, first, last);
+        conv_filter(plan, work->a, work->b, work->out.to, scratch, first, last);
     lanes_give(&work->lanes, lane);
 }
 
@@ -124,10 +126,10 @@ Status *conv_run(Kernel *k) {
     Work work = {.conv = conv};
     work.a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
     work.b = stage_load(&conv->b, k, k->in[conv->in_b]->data);
-    work.out = stage_target(&conv->out, k, k->out[0]->data);
+    work.out = conv_begin(conv, k);
     lanes_open(k, &conv->lanes, &work.lanes);
     kernel_parallel(k, conv->plan.units, conv->unit_cost, conv_units, &work);
-    stage_store(&conv->out, k, k->out[0]->data);
+    conv_end(conv, k);
     return OK;
 }
 
@@ -230,12 +232,12 @@ static void depthwise_filter_grad(Formula *f) {
     "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "                             \
     "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; dilations: list(int) = [1, 1, 1, 1]"
 #define CONV2D_ATTRIBUTES "strides: list(int); use_cudnn_on_gpu: bool = true; " CONV_ATTRIBUTES
-#define CONV_OP(Name, arguments, types, attributes, text, conv_row, host_mask, gradient)                           \
+#define CONV_OP(Name, arguments, types, attributes, text, conv_row, host_mask, gradient, behind)                   \
     const Op op_##Name = {                                                                                         \
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
         .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = packed_open, .close = packed_close,  \
-        .state_size = sizeof(PackedState),                                                                          \
+        .state_size = sizeof(PackedState), .contraction = behind,                                                   \
     };
 #define FLOATING "half, bfloat16, float, double"
 
@@ -245,16 +247,18 @@ static const ConvRow conv2d_filter_row = {CONV_FILTER, false, 0, 2, 1};
 static const ConvRow depthwise_filter_row = {CONV_FILTER, true, 0, 2, 1};
 
 CONV_OP(Conv2D, "input: T, filter: T", FLOATING ", int32", CONV2D_ATTRIBUTES,
-        "Slides the filter over the images: each output sums the products of a window.", &conv2d_row, 0, conv2d_grad)
+        "Slides the filter over the images: each output sums the products of a window.", &conv2d_row, 0, conv2d_grad,
+        &conv2d_contraction)
 CONV_OP(Conv2DBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", FLOATING ", int32", CONV2D_ATTRIBUTES,
-        "Gradient of Conv2D by its images.", &conv2d_input_row, BIT(0), conv2d_input_grad)
+        "Gradient of Conv2D by its images.", &conv2d_input_row, BIT(0), conv2d_input_grad, NULL)
 CONV_OP(Conv2DBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", FLOATING, CONV2D_ATTRIBUTES,
-        "Gradient of Conv2D by its filter.", &conv2d_filter_row, BIT(1), conv2d_filter_grad)
+        "Gradient of Conv2D by its filter.", &conv2d_filter_row, BIT(1), conv2d_filter_grad, NULL)
 CONV_OP(DepthwiseConv2dNative, "input: T, filter: T", FLOATING, "strides: list(int); " CONV_ATTRIBUTES,
-        "Convolves each channel with filters of its own.", &depthwise_row, 0, depthwise_grad)
+        "Convolves each channel with filters of its own.", &depthwise_row, 0, depthwise_grad,
+        &depthwise_contraction)
 CONV_OP(DepthwiseConv2dNativeBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", FLOATING,
         "strides: list(int); " CONV_ATTRIBUTES, "Gradient of DepthwiseConv2dNative by its images.",
-        &depthwise_input_row, BIT(0), depthwise_input_grad)
+        &depthwise_input_row, BIT(0), depthwise_input_grad, NULL)
 CONV_OP(DepthwiseConv2dNativeBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", FLOATING,
         "strides: list(int); " CONV_ATTRIBUTES, "Gradient of DepthwiseConv2dNative by its filter.",
-        &depthwise_filter_row, BIT(1), depthwise_filter_grad)
+        &depthwise_filter_row, BIT(1), depthwise_filter_grad, NULL)

@@ -2,6 +2,7 @@
 #pragma once
 #include "loops/onednn.h"
 #include "loops/winograd.h"
+#include "ops/nn/epilogue.h"
 #include "ops/nn/geometry.h"
 #include "ops/nn/lanes.h"
 #include "ops/nn/packed.h"
@@ -14,6 +15,8 @@ typedef struct {
     int a, b, sizes;    // inputs: what the pass multiplies; the host input with the output's shape, or -1
 } ConvRow;
 
+typedef struct ConvTail ConvTail;
+
 typedef struct {
     WindowShape window;
     ConvPlan plan;
@@ -22,6 +25,7 @@ typedef struct {
     LanePlan lanes;
     int in_a, in_b;
     int64_t unit_cost;  // ns
+    ConvTail *tail;     // what follows in the same node (conv_fused.c); NULL: nothing
     // By oneDNN: NULL where the portable loops run.
     OnednnOp *library;
     size_t at_library;  // its scratch, in ours
@@ -34,6 +38,22 @@ typedef struct {
 Status *conv_output_shape(Shapes *s);
 Status *conv_prepare_op(Prepare *p);
 Status *conv_run(Kernel *k);
+extern const Contraction conv2d_contraction, depthwise_contraction;
+
+// What an implementation is to do on its way out: all that follows, or only bias and relu, which all of them can.
+// Whoever is chosen writes down in conv_within() what it does (NULL: nothing is wanted); always the bias.
+Epilogue conv_wanted(const Conv *conv);
+Epilogue conv_wanted_simply(const Conv *conv);
+Epilogue *conv_within(const Conv *conv);
+
+// Where it writes and what it applies; then the rest, and the way to the output.
+typedef struct {
+    void *to;
+    const void *bias;   // NULL: none
+    bool relu;
+} ConvOut;
+ConvOut conv_begin(const Conv *conv, Kernel *k);
+void conv_end(const Conv *conv, Kernel *k);
 
 // Plans conv->winograd, and sets p->run, where that is possible and pays.
 bool conv_prepare_winograd(Prepare *p, Conv *conv);

@@ -29,10 +29,10 @@ static Status *run_library(Kernel *k) {
     AUTO(buffer) Buffer *kept = NULL;
     if (conv->pass != CONV_FILTER)
         TRY(packing_load(&conv->packing, k, b, &kept, &b));
-    void *out = stage_target(&conv->out, k, k->out[0]->data);
-    NEED(onednn_run(conv->library, a, b, NULL, out, (char *)k->scratch + conv->at_library), INTERNAL,
+    ConvOut out = conv_begin(conv, k);
+    NEED(onednn_run(conv->library, a, b, out.bias, out.to, (char *)k->scratch + conv->at_library), INTERNAL,
          "oneDNN failed in %s", onednn_name(conv->library));
-    stage_store(&conv->out, k, k->out[0]->data);
+    conv_end(conv, k);
     return OK;
 }
 
@@ -43,9 +43,17 @@ static bool is_empty(const WindowShape *w) {
 Status *conv_prepare_library(Prepare *p, Conv *conv, int64_t multiplications) {
     if (multiplications < WORTH_THE_LIBRARY || is_empty(&conv->window) || !onednn_available())
         return OK;
-    conv->library = onednn_conv(conv->pass, &conv->window, NULL, p->threads);
+    // What it can't do fast on its way out is done behind it: the bias at least it takes.
+    Epilogue wanted = conv_wanted(conv);
+    conv->library = onednn_conv(conv->pass, &conv->window, &wanted, p->threads);
+    if (!conv->library && conv->tail) {
+        wanted = (Epilogue){.bias = wanted.bias};
+        conv->library = onednn_conv(conv->pass, &conv->window, &wanted, p->threads);
+    }
     if (!conv->library)
         return OK;
+    if (conv->tail)
+        *conv_within(conv) = wanted;
     TRY(prepare_cleanup(p, free_library, conv->library));
     if (conv->pass != CONV_FILTER)
         packing_prepare(p, filter_input(conv), onednn_packed_bytes(conv->library), pack_filter, conv->library,

@@ -5,7 +5,8 @@
 typedef struct {
     const Conv *conv;
     const float *a, *b;      // in and the packed filter, or x and dy
-    float *out, *partial;
+    ConvOut out;
+    float *partial;
     Lanes lanes;
 } Work;
 
@@ -33,15 +34,15 @@ static void run_units(void *arg, int64_t first, int64_t last) {
     int lane = lanes_take(&work->lanes);
     void *scratch = lanes_memory(&work->lanes, lane);
     if (plan->pass == CONV_FILTER)
-        winograd_filter(plan, work->a, work->b, work->out, work->partial, scratch, first, last);
+        winograd_filter(plan, work->a, work->b, work->out.to, work->partial, scratch, first, last);
     else
-        winograd_run(plan, work->a, work->b, NULL, false, work->out, scratch, first, last);
+        winograd_run(plan, work->a, work->b, work->out.bias, work->out.relu, work->out.to, scratch, first, last);
     lanes_give(&work->lanes, lane);
 }
 
 static void finish_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
-    winograd_filter_finish(&work->conv->winograd, work->out, work->partial, first, last);
+    winograd_filter_finish(&work->conv->winograd, work->out.to, work->partial, first, last);
 }
 
 static Status *run_winograd(Kernel *k) {
@@ -58,12 +59,12 @@ static Status *run_winograd(Kernel *k) {
     if (conv->pass != CONV_FILTER)
         TRY(packing_load(&conv->packing, k, b, &kept, &b));
     Work work = {.conv = conv, .a = a, .b = b, .partial = (float *)((char *)k->scratch + conv->at_partial)};
-    work.out = stage_target(&conv->out, k, k->out[0]->data);
+    work.out = conv_begin(conv, k);
     lanes_open(k, &conv->lanes, &work.lanes);
     kernel_parallel(k, plan->units, conv->unit_cost, run_units, &work);
     if (plan->finish_units)
         kernel_parallel(k, plan->finish_units, plan->cuts * plan->out_c / 4, finish_rows, &work);
-    stage_store(&conv->out, k, k->out[0]->data);
+    conv_end(conv, k);
     return OK;
 }
 
@@ -72,6 +73,8 @@ bool conv_prepare_winograd(Prepare *p, Conv *conv) {
     if (!winograd_prepare(conv->pass, &conv->window, p->threads, plan) || !winograd_pays(plan))
         return false;
     int64_t filter = plan->in_c * plan->out_c;
+    if (conv->tail)
+        *conv_within(conv) = conv_wanted_simply(conv);
     conv->pack_threads = filter >= 4096 ? p->threads : 1;
     p->cost = p->cost / 3 + filter / 16;
     conv->unit_cost = max_i64(1, p->cost / plan->units);

@@ -134,6 +134,8 @@ Status *epilogue_write(NodeBuilder *builder, Node *const *chain, int n) {
     for (int i = 0; i < root->n_inputs; i++)
         builder_input(builder, root->inputs[i]);
     builder_input_list(builder, args, n_args);
+    for (int i = root->n_inputs + 1; i < type->signature.n_inputs; i++)
+        builder_input_list(builder, NULL, 0);
     builder_attr(builder, STR("fused_ops"), &(AttrValue){.kind = ATTR_STRING, .is_list = true, .n = n_ops, .ss = ops});
     builder_attr(builder, STR("num_args"), &(AttrValue){.kind = ATTR_INT, .i = n_args});
     return OK;
