@@ -200,7 +200,7 @@ static void learn(const Trainer *t, const Sizes *s, const Words *words) {
 
 int main(int argc, char **argv) {
     check_options(argc, argv, (const char *const[]){"text", "words", "units", "unroll", "batch", "samples", "steps", "rate",
-                                                    "report", "length", "threads", "curve", "graph", NULL});
+                                                    "report", "length", "threads", "seed", "curve", "graph", NULL});
 #define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
     Sizes s = {NUMBER("words", 4000), NUMBER("units", 128), NUMBER("unroll", 20), NUMBER("batch", 16), NUMBER("samples", 0)};
     const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
 
     TF_Graph *g = TF_NewGraph();
     TF_Operation *init;
-    mr_net *net = mr_net_new(g, 1);
+    mr_net *net = mr_net_new(g, NUMBER("seed", 1));
     mr_optimizer adam = {.struct_size = sizeof adam, .name = "adam", .clip_global_norm = 5};
     t.rate = mr_input(net, "rate", TF_FLOAT, NULL, 0);
     t.learns = write_model(net, &s, s.steps, s.batch, 1, "");

@@ -188,6 +188,23 @@ MR_EXPORT TF_Output mr_all_logits(mr_net *net, const char *name, TF_Output x, in
 /* The part of the batch whose largest logit is the label's. */
 MR_EXPORT TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels);
 
+/* How often the training step has run: an int64 scalar, one more after each run of what mr_minimize gives. */
+MR_EXPORT TF_Output mr_steps(mr_net *net);
+
+typedef struct mr_schedule {
+    size_t struct_size;        /* to be set: sizeof(mr_schedule) */
+    const char *name;          /* "constant", "exponential", "polynomial", "cosine", "inverse-time" */
+    double rate;               /* of the first step */
+    double steps;              /* in which the rate falls by `factor`, or to `last` and stays there */
+    double factor;             /* exponential: rate * factor^(step / steps); inverse-time: rate / (1 + factor step / steps) */
+    double last, power;        /* polynomial, cosine; power 0: 1 */
+    int staircase;             /* exponential: in whole steps only */
+    double warmup;             /* in so many steps the rate rises to what it would be */
+} mr_schedule;
+
+/* The rate of learning as a function of the steps so far, for mr_minimize. */
+MR_EXPORT TF_Output mr_rate(mr_net *net, const mr_schedule *schedule);
+
 typedef struct mr_optimizer {
     size_t struct_size;        /* to be set: sizeof(mr_optimizer); zero in every other member means the usual value */
     const char *name;          /* "gradient-descent", "momentum", "adagrad", "rmsprop", "adam" */

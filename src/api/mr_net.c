@@ -238,6 +238,37 @@ TF_Output mr_accuracy(mr_net *net, TF_Output logits, TF_Output labels) {
 
 // ---------------------------------------- training
 
+TF_Output mr_steps(mr_net *net) {
+    WRITE(net_steps(&net->net));
+}
+
+static Output rate_of(Net *net, const mr_schedule *s) {
+    Formula *f = &net->f;
+    Output step = net_steps(net), rate = NONE;
+    Str name = str_of(s->name ? s->name : "constant");
+    if (str_is(name, "constant"))
+        rate = Number(s->rate, DT_float);
+    else if (s->steps <= 0)
+        formula_fail(f, API_ERROR(INVALID_ARGUMENT, "the schedule '%s' takes a number of steps above 0", s->name));
+    else if (str_is(name, "exponential"))
+        rate = schedule_exponential(net, s->rate, step, s->steps, s->factor, s->staircase != 0);
+    else if (str_is(name, "polynomial"))
+        rate = schedule_polynomial(net, s->rate, step, s->steps, s->last, s->power != 0 ? s->power : 1);
+    else if (str_is(name, "cosine"))
+        rate = schedule_cosine(net, s->rate, step, s->steps, s->last);
+    else if (str_is(name, "inverse-time"))
+        rate = schedule_inverse_time(net, s->rate, step, s->steps, s->factor);
+    else
+        formula_fail(f, API_ERROR(NOT_FOUND, "there is no schedule '%s'", s->name));
+    return s->warmup > 0 && rate.node ? schedule_warmup(net, rate, step, s->warmup) : rate;
+}
+
+TF_Output mr_rate(mr_net *net, const mr_schedule *schedule) {
+    mr_schedule given = {0};
+    memcpy(&given, schedule, schedule->struct_size < sizeof given ? schedule->struct_size : sizeof given);
+    WRITE(rate_of(&net->net, &given));
+}
+
 static Status *read_optimizer(const mr_optimizer *from, Optimizer *out, Clip *clip) {
     mr_optimizer given = {0};
     memcpy(&given, from, from->struct_size < sizeof given ? from->struct_size : sizeof given);

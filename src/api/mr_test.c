@@ -2,6 +2,7 @@
 #include "millrace/millrace.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,74 @@ START_TEST(plans) {
 }
 END_TEST
 
+static TF_Tensor *fetch(TF_Session *session, TF_Output y, const TF_Operation *target) {
+    TF_Tensor *out = NULL;
+    TF_SessionRun(session, NULL, NULL, NULL, 0, &y, &out, 1, &target, target != NULL, NULL, s);
+    ok();
+    return out;
+}
+
+// A picture through every layer of images, a sequence through those of words: what learns and what is tested share variables.
+START_TEST(layers_have_doors) {
+    TF_Graph *graph = TF_NewGraph();
+    mr_net *net = mr_net_new(graph, 1);
+    TF_Output loss[2], memory[2] = {{0}, {0}};
+    TF_Tensor *picture = parse("[[[[1] [2]] [[3] [4]]] [[[2] [2]] [[1] [3]]]]", TF_FLOAT), *ids = parse("[[0 1] [2 1]]", TF_INT32);
+    TF_Tensor *names = parse("[1 0]", TF_INT32);
+    TF_Operation *train = NULL, *init = NULL;
+    mr_schedule cosine = {.struct_size = sizeof cosine, .name = "cosine", .rate = 0.1, .steps = 4, .warmup = 2};
+    mr_optimizer rule = {.struct_size = sizeof rule, .name = "gradient-descent"};
+    TF_Output rate = mr_rate(net, &cosine);
+    for (int testing = 0; testing < 2; testing++) {
+        mr_testing(net, testing);
+        TF_Output labels = mr_constant(net, names);
+        TF_Output x = mr_convolve(net, "conv", mr_constant(net, picture), 2, 1, 2, 1, "1");
+        x = mr_lrn(net, "lrn", mr_batch_norm(net, "norm", mr_bias(net, "bias", x, "Tanh"), NULL), 1, 1, 0.1, 0.5);
+        x = mr_global_average(net, "mean", mr_pool(net, "pool", "AvgPool", x, 2, 1, "SAME"));
+        TF_Output words = mr_lstm(net, "lstm", mr_embedding(net, "words", mr_constant(net, ids), 3, 2), 2, memory);
+        words = mr_rows(net, mr_cast(net, mr_cast(net, words, TF_DOUBLE), TF_FLOAT), 4);
+        x = mr_concat(net, (TF_Output[]){x, words}, 2, 1);
+        TF_Output parts[] = {mr_loss_sampled_softmax(net, "a", x, labels, 5, 3), mr_loss_nce(net, "b", x, labels, 5, 3)};
+        loss[testing] = mr_op(net, "AddV2", parts, 2);
+        ck_assert_int_eq(TF_GraphGetTensorNumDims(graph, mr_all_logits(net, "a", x, 5), s), 2);
+        memory[0] = memory[1] = (TF_Output){0};
+        if (testing)
+            continue;
+        train = mr_minimize(net, &rule, rate, loss[0]);
+        init = mr_init(net);
+    }
+    mr_net_status(net, s);
+    ok();
+    ck_assert_ptr_null(TF_GraphOperationByName(graph, "conv_1/kernel"));
+    TF_SessionOptions *options = TF_NewSessionOptions();
+    TF_Session *session = TF_NewSession(graph, options, s);
+    ok();
+    TF_DeleteTensor(fetch(session, rate, init));
+    const double rates[] = {0.05, 0.1 * (1 + M_SQRT1_2) / 2, 0.05, 0.1 * (1 - M_SQRT1_2) / 2, 0, 0};
+    for (int i = 0; i < 6; i++) {
+        TF_Tensor *now = fetch(session, rate, NULL), *count = fetch(session, mr_steps(net), NULL);
+        ck_assert_double_eq_tol(*(float *)TF_TensorData(now), rates[i], 1e-6);
+        ck_assert_int_eq(*(int64_t *)TF_TensorData(count), i);
+        TF_DeleteTensor(now);
+        TF_DeleteTensor(count);
+        TF_DeleteTensor(fetch(session, loss[0], train));
+    }
+    TF_Tensor *tested = fetch(session, loss[1], NULL);
+    ck_assert(isfinite(*(float *)TF_TensorData(tested)) && *(float *)TF_TensorData(tested) > 0);
+    TF_Tensor *const used[] = {tested, picture, ids, names};
+    for (int i = 0; i < 4; i++)
+        TF_DeleteTensor(used[i]);
+    cosine.name = "moon";
+    mr_rate(net, &cosine);
+    mr_net_status(net, s);
+    ck_assert_int_eq(TF_GetCode(s), TF_NOT_FOUND);
+    TF_DeleteSession(session, s);
+    TF_DeleteSessionOptions(options);
+    mr_net_delete(net);
+    TF_DeleteGraph(graph);
+}
+END_TEST
+
 START_TEST(errors_stay) {
     TF_Graph *graph = TF_NewGraph();
     mr_net *net = mr_net_new(graph, 1);
@@ -249,6 +318,7 @@ int main(void) {
     tcase_add_test(tests, ops);
     tcase_add_test(tests, learns_and_freezes);
     tcase_add_test(tests, plans);
+    tcase_add_test(tests, layers_have_doors);
     tcase_add_test(tests, errors_stay);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

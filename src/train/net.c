@@ -101,6 +101,19 @@ Node *net_assign(Net *net, int variable, Output value) {
     return formula_2(f, net->refs ? "Assign" : "AssignVariableOp", net->variables.p[variable].handle, value).node;
 }
 
+Output net_steps(Net *net) {
+    Formula *f = &net->f;
+    if (!net->steps) {
+        net_scope(net, NULL);
+        int steps = net_variable(net, "steps", Int64(0), false);
+        Node *node = net_assign(net, steps, Add(net_value(net, steps), Int64(1)));
+        if (node && !vec_push(&net->updates, node))
+            formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        net->steps = steps + 1;
+    }
+    return net->steps ? net_value(net, net->steps - 1) : NONE;
+}
+
 Node *net_group(Net *net, const char *name, Node *const *nodes, int n) {
     Formula *f = &net->f;
     Str unique;

@@ -23,6 +23,7 @@ typedef struct Net {
     Formula f;               // where new nodes go: f.scope is the layer's
     VEC(NetVariable) variables;
     VEC(Node *) updates;     // what each training step changes beside the weights: running averages
+    int steps;               // the variable that counts steps, + 1; 0: none
     bool refs;               // variables are references, as in TensorFlow's first graphs
     bool testing;            // see above
     Str layer;               // the scope as asked for
@@ -43,6 +44,8 @@ void net_scope(Net *net, const char *name);
 int net_variable(Net *net, const char *name, Output initial, bool trainable);
 Output net_value(const Net *net, int variable);      // {NULL} for -1
 Node *net_assign(Net *net, int variable, Output value);
+// How often the training step that optimizer.h makes has run: an int64 scalar.
+Output net_steps(Net *net);
 // A node that does nothing, after all of these.
 Node *net_group(Net *net, const char *name, Node *const *nodes, int n);
 Node *net_init_all(Net *net);                        // gives every variable so far its first value
