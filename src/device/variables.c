@@ -12,7 +12,7 @@ static void restore(Kernel *k, VariableLocks *locks) {
 
 static void release_all(VariableLocks *locks) {
     for (int i = 0; i < locks->n; i++)
-        resource_release(&locks->uses[i].variable->resource);
+        resource_release(locks->found[i]);
 }
 
 static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *locks) {
@@ -22,7 +22,7 @@ static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *
             continue;
         NEED(locks->n < MAX_LOCKED, UNIMPLEMENTED, "a kernel locks at most %d variables", MAX_LOCKED);
         Resource *resource;
-        TRY(handle_resource(k->in[i], 0, k->step->resources, &variable_type, &resource));
+        TRY(handle_borrow(k->in[i], 0, k->step->resources, &variable_type, &resource, &locks->found[locks->n]));
         int at = locks->n++;
         locks->inputs[at] = (int16_t)i;
         locks->handles[at] = k->in[i];

@@ -7,6 +7,7 @@ enum { MAX_LOCKED = 16 };  // variables that one kernel may declare
 
 typedef struct {
     VariableUse uses[MAX_LOCKED];
+    Resource *found[MAX_LOCKED];             // references to be given up; NULL where the handle holds the variable
     Tensor *handles[MAX_LOCKED];             // what k->in held
     int16_t inputs[MAX_LOCKED];
     int n;

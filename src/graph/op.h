@@ -82,6 +82,7 @@ typedef struct Op {
     Status *(*open)(Opening *);  // state of one node in one session; NULL: none
     void (*close)(void *state);
     size_t state_size;           // zeroed before open
+    const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the kernel
     const KernelRow *cpu;        // rows until {0, NULL}; NULL with no `start`: not implemented
     StartFn *start;              // instead of rows: an asynchronous kernel
     const void *const *cuda;     // reserved for rows of other devices; each device type has one field here

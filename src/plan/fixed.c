@@ -49,7 +49,7 @@ static bool may_compute(const Specialising *s, const PlanNode *p) {
         !p->binding.n_out || !p->binding.device->type->host)
         return false;
     for (int i = 0; i < p->binding.n_in && !(op->flags & OP_FROM_SHAPES); i++)
-        if (!s->in[i]->data)
+        if (!s->in[i]->data || !dtype_is_plain(s->in[i]->dtype))  // what a handle stands for is not known
             return false;
     for (int i = 0; i < p->binding.n_out; i++) {
         DType dtype = s->plan->slots[p->out + i].dtype;

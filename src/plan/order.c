@@ -213,14 +213,17 @@ static Status *list_ends(Ordering *o) {
     return OK;
 }
 
-static Status *copy_constants(Ordering *o) {
+// Constants, and the handles of what the session keeps: no step has to run their nodes.
+static void copy_constants(Ordering *o) {
     for (int32_t i = 0; i < o->plan->n_nodes; i++) {
         PlanNode *p = &o->plan->nodes[i];
-        p->constant = p->binding.n_out && o->order[i]->value;
-        if (p->constant)
-            o->plan->constants[p->out] = tensor_retain(o->order[i]->value);
+        const Tensor *value = p->binding.n_out ? o->order[i]->value : NULL;
+        if (!value && p->binding.state && p->binding.op->value)
+            value = p->binding.op->value(p->binding.state);
+        p->constant = value != NULL;
+        if (value)
+            o->plan->constants[p->out] = tensor_retain(value);
     }
-    return OK;
 }
 
 static Status *order_nodes(Ordering *o) {
@@ -248,7 +251,7 @@ static Status *order_nodes(Ordering *o) {
     find_escapes(plan);
     TRY(list_edges(o));
     TRY(list_drops(plan));
-    TRY(copy_constants(o));
+    copy_constants(o);
     return frames_find(plan);
 }
 

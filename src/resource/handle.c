@@ -64,18 +64,27 @@ Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out) {
     return OK;
 }
 
-Status *handle_resource(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
-                        Resource **out) {
+Status *handle_borrow(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type, Resource **out,
+                      Resource **found) {
     const Handle *handle;
     TRY(handle_get(tensor, i, &handle));
     NEED(str_is(handle->type, type->name), INVALID_ARGUMENT,
          "Trying to access resource %.*s using the wrong type. Expected %s got %.*s", STR_ARGS(handle->name),
          type->name, STR_ARGS(handle->type));
+    *found = NULL;
     if (!handle->resource) {
         NEED(table, NOT_FOUND, "Resource %.*s/%.*s/%s does not exist.", STR_ARGS(handle->container),
              STR_ARGS(handle->name), type->name);
-        return resource_find(table, handle->container, handle->name, type, out);
+        TRY(resource_find(table, handle->container, handle->name, type, found));
     }
-    *out = resource_retain(handle->resource);
+    *out = handle->resource ? handle->resource : *found;
+    return OK;
+}
+
+Status *handle_resource(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
+                        Resource **out) {
+    Resource *resource, *found;
+    TRY(handle_borrow(tensor, i, table, type, &resource, &found));
+    *out = found ? found : resource_retain(resource);
     return OK;
 }

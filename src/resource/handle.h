@@ -23,3 +23,7 @@ FALLIBLE Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out)
 // What element i stands for, retained. INVALID_ARGUMENT where it is of another type; NOT_FOUND. `table` may be NULL.
 FALLIBLE Status *handle_resource(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
                                  Resource **out);
+// The same without a reference where the handle holds one, and so for as long as the tensor lives: steps that share a
+// variable don't meet at its count. What was found by name is retained: `*found` is to be released, NULL otherwise.
+FALLIBLE Status *handle_borrow(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type,
+                               Resource **out, Resource **found);

@@ -1,11 +1,13 @@
 // Variable — see variable.h.
 #include "resource/variable.h"
 
+#include <limits.h>
+
+#include "thread/pool.h"
+
 static void variable_clear(Resource *resource) {
     Variable *variable = (Variable *)resource;
     tensor_clear(&variable->value);
-    condition_clear(&variable->changed);
-    mutex_clear(&variable->lock);
 }
 
 static void variable_drop_resource(Resource *resource) {
@@ -20,8 +22,6 @@ Status *variable_new(DType dtype, Shape shape, Variable **out) {
     Resource *resource;
     TRY(resource_new(&variable_type, &resource));
     Variable *variable = (Variable *)resource;
-    mutex_init(&variable->lock);
-    condition_init(&variable->changed);
     variable->dtype = dtype;
     variable->shape = shape;
     *out = variable;
@@ -33,31 +33,56 @@ Variable *variable_of(Resource *resource) {
 }
 
 // ---- the lock: many readers or one writer; a waiting writer goes before readers that come later
+//
+// One word: WRITING, or the number of readers. Sections are short, so whoever must wait looks again for a while before it
+// sleeps; but a writer may be in there for a whole update, and may have lost its processor.
 
-static void lock_for(Variable *variable, VariableAccess access) {
-    mutex_lock(&variable->lock);
-    if (access == VARIABLE_UPDATE) {
-        variable->waiting++;
-        while (variable->writing || variable->readers)
-            condition_wait(&variable->changed, &variable->lock);
-        variable->waiting--;
-        variable->writing = true;
-    } else {
-        while (variable->writing || variable->waiting)
-            condition_wait(&variable->changed, &variable->lock);
-        variable->readers++;
-    }
-    mutex_unlock(&variable->lock);
+enum { LOOKS = 200 };  // some microseconds
+static const uint32_t WRITING = 1u << 31, SLEEPING = 1u << 30, WANTED = 1u << 29;  // somebody sleeps; somebody will write
+
+static bool try_lock(FutexWord *lock, VariableAccess access) {
+    uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
+    if (access == VARIABLE_READ)
+        return !(word & (WRITING | WANTED)) &&
+               atomic_compare_exchange_strong_explicit(lock, &word, word + 1, memory_order_acquire, memory_order_relaxed);
+    return !(word & ~(SLEEPING | WANTED)) &&
+           atomic_compare_exchange_strong_explicit(lock, &word, (word & SLEEPING) | WRITING, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
+static void wait_and_lock(FutexWord *lock, VariableAccess access) {
+    for (int looks = pool_cpu_count() > 1 ? 0 : LOOKS; !try_lock(lock, access); looks++) {
+        if (looks < LOOKS) {
+            spin_pause();
+            continue;
+        }
+        uint32_t mark = access == VARIABLE_READ ? SLEEPING : SLEEPING | WANTED;
+        uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
+        bool busy = access == VARIABLE_READ ? word & (WRITING | WANTED) : word & ~(SLEEPING | WANTED);
+        if (busy && ((word & mark) == mark ||
+                     atomic_compare_exchange_strong_explicit(lock, &word, word | mark, memory_order_relaxed,
+                                                             memory_order_relaxed)))
+            futex_wait(lock, word | mark, NO_DEADLINE);
+    }
+}
+
+static inline void lock_for(Variable *variable, VariableAccess access) {
+    if (__builtin_expect(!try_lock(&variable->lock, access), 0))
+        wait_and_lock(&variable->lock, access);
+}
+
+// Wakes all who sleep: those who can't go on yet say again what they wait for.
 static void unlock_from(Variable *variable, VariableAccess access) {
-    mutex_lock(&variable->lock);
+    FutexWord *lock = &variable->lock;
+    uint32_t left;
     if (access == VARIABLE_UPDATE)
-        variable->writing = false;
+        left = atomic_fetch_and_explicit(lock, ~WRITING, memory_order_release) & ~WRITING;
     else
-        variable->readers--;
-    condition_notify_all(&variable->changed);
-    mutex_unlock(&variable->lock);
+        left = atomic_fetch_sub_explicit(lock, 1, memory_order_release) - 1;
+    if (__builtin_expect(left & (SLEEPING | WANTED), 0) && !(left & ~(SLEEPING | WANTED))) {
+        atomic_fetch_and_explicit(lock, ~(SLEEPING | WANTED), memory_order_relaxed);
+        futex_wake(lock, INT_MAX);
+    }
 }
 
 static Status *need_initialized(const Variable *variable) {

@@ -6,18 +6,15 @@
 #pragma once
 #include "resource/resource.h"
 #include "tensor/tensor.h"
-#include "thread/mutex.h"
+#include "thread/futex.h"
 
 typedef struct Variable {
     Resource resource;
     DType dtype;
     Shape shape;           // declared; a value must fit it unless told otherwise
-    Mutex lock;
-    Condition changed;     // readers or writing went down
-    int readers, waiting;  // who reads under the lock; who waits to write. Guarded by lock
-    bool writing;          // guarded by lock
     bool initialized;      // written by who is writing, read by readers
-    Tensor value;          // likewise; has its own buffer when initialized
+    FutexWord lock;        // readers, or the one writer; see variable.c
+    Tensor value;          // as `initialized`; has its own buffer then
 } Variable;
 
 extern const ResourceType variable_type;

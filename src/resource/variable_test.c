@@ -1,6 +1,8 @@
 // Variable test — snapshots stay, updates are alone, many lock without deadlock. [threads]
 #include <check.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "resource/handle.h"
 #include "resource/variable.h"
@@ -257,6 +259,47 @@ static Status *refuse(void *arg, Resource **out) {
 
 static const ResourceType other_type = {"Other", sizeof(Resource), NULL, NULL};
 
+static void *read_once(void *arg) {
+    Tensor got;
+    Status *status = variable_read(arg, &got);
+    ck_assert_ptr_null(status);
+    ck_assert_float_eq(((float *)got.data)[0], ((float *)got.data)[1]);
+    tensor_clear(&got);
+    return NULL;
+}
+
+static void *update_once(void *arg) {
+    Tensor value;
+    Status *status = variable_update_begin(arg, &value);
+    ck_assert_ptr_null(status);
+    ((float *)value.data)[0] += 1;
+    usleep(1000);
+    ((float *)value.data)[1] += 1;
+    variable_update_end(arg);
+    return NULL;
+}
+
+// Longer than anybody looks: those who wait sleep, and all of them are woken.
+START_TEST(a_long_update_is_waited_for) {
+    Variable *v = make_variable("[0 0]");
+    for (int round = 0; round < 20; round++) {
+        VariableUse use = {.variable = v, .access = round % 2 ? VARIABLE_READ : VARIABLE_UPDATE};
+        Status *status = variables_begin(&use, 1);
+        ck_assert_ptr_null(status);
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            pthread_create(&threads[i], NULL, i % 2 ? read_once : update_once, v);
+        usleep(5000);
+        variables_end(&use, 1);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+    }
+    ck_assert_float_eq(((float *)v->value.data)[0], 20.0f * THREADS / 2);
+    ck_assert_uint_eq(v->lock, 0);
+    release(v);
+}
+END_TEST
+
 START_TEST(a_table_finds_by_container_name_and_type) {
     ResourceTable *table;
     Status *status = resource_table_new(&table);
@@ -395,6 +438,7 @@ int main(void) {
     tcase_add_test(cases, snapshots_stay_what_they_were);
     tcase_add_test(cases, several_at_once);
     tcase_add_test(cases, updates_are_atomic_under_threads);
+    tcase_add_test(cases, a_long_update_is_waited_for);
     tcase_add_test(cases, a_table_finds_by_container_name_and_type);
     tcase_add_test(cases, handles);
     tcase_add_test(cases, one_creates);

@@ -119,6 +119,40 @@ START_TEST(reads_a_reference_after_its_update) {
 }
 END_TEST
 
+// The handle of a variable is known when the plan is made: no step asks for it.
+START_TEST(handles_are_constants_of_the_plan) {
+    Formula *f = &formula;
+    Shape shape = SCALAR_SHAPE;
+    AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
+    Output v = formula_op(f, "VarHandleOp", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", shape_value}));
+    Output read = formula_op(f, "ReadVariableOp", &v, 1, ATTRS(TYPE_ATTR("dtype", DT_float)));
+    Output x = placeholder(DT_float);
+    Node *set = formula_node(f, "AssignVariableOp", (FormulaArg[]){{&v, 1, false}, {&x, 1, false}}, 2, NULL);
+    GOOD(f->status);
+    Tensor value = scalar(3);
+    const Tensor *feeds[] = {&value};
+    StepSignature assign = {.feeds = &x, .targets = &set, .n_feeds = 1, .n_targets = 1};
+    GOOD(session_run(session, &assign, &run_settings_default, feeds, NULL));
+    tensor_clear(&value);
+    StepSignature signature = {.fetches = (Output[]){read, v}, .n_fetches = 2};
+    Plan *plan;
+    GOOD(session_plan(session, &signature, &plan));
+    int handles = 0;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        handles += plan->constants[slot].buffer && plan->constants[slot].dtype == DT_resource;
+    ck_assert_int_eq(handles, 1);
+    plan_release(plan);
+    for (int i = 0; i < 3; i++) {
+        Tensor both[2];
+        GOOD(session_run(session, &signature, &run_settings_default, NULL, both));
+        ck_assert_float_eq(*(float *)both[0].data, 3);
+        ck_assert_int_eq(both[1].dtype, DT_resource);
+        tensor_clear(&both[0]);
+        tensor_clear(&both[1]);
+    }
+}
+END_TEST
+
 START_TEST(crosses_to_the_fake_device) {
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -139,6 +173,7 @@ int main(void) {
     tcase_add_test(tests, switches_and_merges);
     tcase_add_test(tests, assigns_and_reads);
     tcase_add_test(tests, reads_a_reference_after_its_update);
+    tcase_add_test(tests, handles_are_constants_of_the_plan);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

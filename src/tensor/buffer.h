@@ -35,7 +35,7 @@ FALLIBLE Status *buffer_new(Allocator *allocator, DType dtype, size_t bytes, Buf
 FALLIBLE Status *buffer_adopt(void *data, size_t bytes, DType dtype, void (*release)(void *, size_t, void *), void *arg,
                               Buffer **out);
 void buffer_free(Buffer *buffer);      // the last reference is gone: use buffer_release
-uint64_t buffer_next_stamp(void);      // a process-wide counter, never 0
+uint64_t buffer_next_stamp(void);      // never 0, and no other thread or call gets it
 
 static inline Buffer *buffer_retain(Buffer *buffer) {
     if (buffer)

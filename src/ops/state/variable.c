@@ -46,6 +46,10 @@ static Status *variable_run(Kernel *k) {
     return OK;
 }
 
+static const Tensor *variable_handle(const void *state) {
+    return &((const VariableNode *)state)->handle;
+}
+
 static Status *handle_shape(Shapes *s) {
     HandleShape *handle = ARENA_NEW(s->arena, HandleShape);
     NEED_MEMORY(handle);
@@ -57,7 +61,7 @@ static Status *handle_shape(Shapes *s) {
 
 #define MAKES_VARIABLE                                                                                        \
     .open = open_variable, .close = close_variable, .state_size = sizeof(VariableNode),                       \
-    .cpu = ANY_TYPE(variable_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT
+    .value = variable_handle, .cpu = ANY_TYPE(variable_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT
 
 const Op op_VarHandleOp = {
     .signature = "VarHandleOp() -> resource: resource; container: string = \"\"; shared_name: string = \"\"; "
@@ -83,16 +87,15 @@ static Status *read_shape(Shapes *s) {
 
 static Status *read_run(Kernel *k) {
     Resource *resource;
-    TRY(kernel_resource(k, 0, &variable_type, &resource));
+    AUTO(resource) Resource *found = NULL;
+    TRY(handle_borrow(k->in[0], 0, k->step->resources, &variable_type, &resource, &found));
     Tensor value;
-    Status *status = variable_read(variable_of(resource), &value);
-    resource_release(resource);
-    TRY(status);
+    TRY(variable_read(variable_of(resource), &value));
     DType wanted = dtype_base(k->node->output_types[0]);
     if (value.dtype != wanted) {
-        DType found = value.dtype;
+        DType type = value.dtype;
         tensor_clear(&value);
-        FAIL(INVALID_ARGUMENT, "the variable is of type %s, expected %s", dtype_name(found), dtype_name(wanted));
+        FAIL(INVALID_ARGUMENT, "the variable is of type %s, expected %s", dtype_name(type), dtype_name(wanted));
     }
     kernel_set_output(k, 0, value);
     return OK;
