@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 
-enum { POINTS = 36, TAPS = 9, TILE = 4, IMAGE_TILE = 6 };
+enum { POINTS = 36, TAPS = 9, TILE = 4 };
 
 // Where transformed tiles lie: [point][vector of channels][tile][lanes].
 typedef struct {
@@ -89,9 +89,14 @@ bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, Winograd
         p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w, p.out_c = s->in_c;
         p.pad_top = 2 - s->pad_top, p.pad_left = 2 - s->pad_left;
     }
-    p.tiles_h = div_up(p.out_h, TILE);
-    p.tiles_w = div_up(p.out_w, TILE);
-    p.tiles = p.batch * p.tiles_h * p.tiles_w;
+    p.low = p.out_h % TILE == 1 || p.out_h % TILE == 2;
+    p.narrow = p.out_w % TILE == 1 || p.out_w % TILE == 2;
+    p.tiles_h = div_up(p.out_h, TILE) - p.low;
+    p.tiles_w = div_up(p.out_w, TILE) - p.narrow;
+    p.first_narrow = p.low && p.narrow ? p.batch : 0;
+    p.first_whole = p.first_narrow + (p.narrow ? p.batch * p.tiles_h : 0);
+    p.first_low = p.first_whole + p.batch * p.tiles_h * p.tiles_w;
+    p.tiles = p.first_low + (p.low ? p.batch * p.tiles_w : 0);
     if (pass == CONV_FILTER)
         plan_filter(&p, lanes);
     else
@@ -108,7 +113,9 @@ bool winograd_pays(const WinogradPlan *plan) {
     if (plan->in_c < 16 || plan->out_c < 16)
         return false;
     double direct = 18.0 * (double)(plan->batch * plan->out_h * plan->out_w) * pair;
-    double products = 72 * tiles * pair, transforms = 500 * tiles * (double)(plan->in_c + plan->out_c);
+    double points = 36.0 * (double)(plan->first_low - plan->first_whole) + 16.0 * (double)plan->first_narrow +
+                    24.0 * (double)(plan->first_whole - plan->first_narrow + plan->tiles - plan->first_low);
+    double products = 2 * points * pair, transforms = 500 * tiles * (double)(plan->in_c + plan->out_c);
     double filter = (pair * POINTS * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair;
     return 1.15 * (products + transforms + filter) < direct;
 }
@@ -155,19 +162,40 @@ void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed,
 // ---------------------------------------- tiles
 
 typedef struct {
-    int64_t n, y, x;  // image, and its tile
+    int64_t n, y, x;  // image, and where in it the tile's output begins
+    bool low, narrow;
 } Place;
 
 static Place place_of(const WinogradPlan *plan, int64_t tile) {
-    int64_t each = plan->tiles_h * plan->tiles_w, at = tile % each;
-    return (Place){tile / each, at / plan->tiles_w, at % plan->tiles_w};
+    Place place = {.low = tile >= plan->first_low || tile < plan->first_narrow, .narrow = tile < plan->first_whole};
+    int64_t h = place.low ? 1 : plan->tiles_h, w = place.narrow ? 1 : plan->tiles_w;
+    tile -= tile >= plan->first_low     ? plan->first_low
+            : tile >= plan->first_whole  ? plan->first_whole
+            : tile >= plan->first_narrow ? plan->first_narrow
+                                         : 0;
+    place.n = tile / (h * w);
+    place.y = (place.low ? plan->tiles_h : tile / w % h) * TILE;
+    place.x = (place.narrow ? plan->tiles_w : tile % w) * TILE;
+    return place;
 }
 
-// Where the size x size pixels from (top, left) begin in an image; `outside` for those beyond it.
-static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channels, int64_t top, int64_t left, int size,
-                        const float *outside, const float **pixels) {
-    for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x++, pixels++) {
+// The tiles of [from, to) that have a point.
+typedef struct {
+    int64_t from, to;
+} Range;
+
+static Range range_of(const WinogradPlan *plan, int point, int64_t from, int64_t to) {
+    bool in_low = point / 6 < 3 || point / 6 > 4, in_narrow = point % 6 < 3 || point % 6 > 4;
+    int64_t first = !in_narrow ? plan->first_whole : !in_low ? plan->first_narrow : 0;
+    int64_t last = in_low ? plan->tiles : plan->first_low;
+    return (Range){max_i64(from, first), min_i64(to, last)};
+}
+
+// Where height x width pixels from (top, left) begin in an image; `outside` for those beyond it.
+static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channels, int64_t top, int64_t left, int height,
+                        int width, const float *outside, const float **pixels) {
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++, pixels++) {
             bool inside = top + y >= 0 && top + y < h && left + x >= 0 && left + x < w;
             *pixels = inside ? image + ((top + y) * w + left + x) * channels : outside;
         }
@@ -178,11 +206,11 @@ static void transform_images(const WinogradPlan *plan, const float *in, int64_t 
                              const float *zeros, float *out, Layout layout) {
     const WinogradTable *loops = loops_table()->winograd;
     for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
-        Place place = place_of(plan, tile);
-        const float *pixels[POINTS], *image = in + place.n * plan->in_h * plan->in_w * plan->in_c + c;
-        find_pixels(image, plan->in_h, plan->in_w, plan->in_c, place.y * TILE - plan->pad_top,
-                    place.x * TILE - plan->pad_left, IMAGE_TILE, zeros, pixels);
-        loops->image_tile(pixels, n, out, layout.point, layout.block);
+        Place at = place_of(plan, tile);
+        const float *pixels[POINTS], *image = in + at.n * plan->in_h * plan->in_w * plan->in_c + c;
+        find_pixels(image, plan->in_h, plan->in_w, plan->in_c, at.y - plan->pad_top, at.x - plan->pad_left,
+                    at.low ? 4 : 6, at.narrow ? 4 : 6, zeros, pixels);
+        loops->image_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
     }
 }
 
@@ -190,10 +218,11 @@ static void transform_gradients(const WinogradPlan *plan, const float *dy, int64
                                 const float *zeros, float *out, Layout layout) {
     const WinogradTable *loops = loops_table()->winograd;
     for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
-        Place place = place_of(plan, tile);
-        const float *pixels[TILE * TILE], *image = dy + place.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, place.y * TILE, place.x * TILE, TILE, zeros, pixels);
-        loops->gradient_tile(pixels, n, out, layout.point, layout.block);
+        Place at = place_of(plan, tile);
+        const float *pixels[TILE * TILE], *image = dy + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, at.low ? 2 : 4, at.narrow ? 2 : 4, zeros,
+                    pixels);
+        loops->gradient_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
     }
 }
 
@@ -201,11 +230,10 @@ static void transform_results(const WinogradPlan *plan, const float *in, Layout 
                               int64_t to, const float *bias, bool relu, float *out) {
     const WinogradTable *loops = loops_table()->winograd;
     for (int64_t tile = from; tile < to; tile++, in += loops->lanes) {
-        Place place = place_of(plan, tile);
-        float *pixels[TILE * TILE], *image = out + place.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, place.y * TILE, place.x * TILE, TILE, NULL,
-                    (const float **)pixels);
-        loops->result_tile(in, layout.point, layout.block, n, bias, relu, pixels);
+        Place at = place_of(plan, tile);
+        float *pixels[TILE * TILE], *image = out + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, TILE, TILE, NULL, (const float **)pixels);
+        loops->result_tile(in, at.low, at.narrow, layout.point, layout.block, n, bias, relu, pixels);
     }
 }
 
@@ -227,10 +255,14 @@ void winograd_run(const WinogradPlan *plan, const float *in, const float *packed
         if (block != before)
             transform_images(plan, in, 0, plan->in_c, from, to, zeros, a, images);
         before = block;
-        for (int point = 0; point < POINTS; point++)
-            loops->products(a + point * images.point, images.block, to - from, plan->in_c,
-                            packed + point * filters.point + chunk / (2 * lanes) * filters.block, div_up(n, lanes),
-                            c + point * results.point, results.block);
+        for (int point = 0; point < POINTS; point++) {
+            Range range = range_of(plan, point, from, to);
+            if (range.from < range.to)
+                loops->products(a + point * images.point + (range.from - from) * lanes, images.block,
+                                range.to - range.from, plan->in_c,
+                                packed + point * filters.point + chunk / (2 * lanes) * filters.block, div_up(n, lanes),
+                                c + point * results.point + (range.from - from) * lanes, results.block);
+        }
         transform_results(plan, c, results, chunk, n, from, to, bias ? bias + chunk : NULL, relu, out);
     }
 }
@@ -248,17 +280,25 @@ static void filter_unit(const WinogradPlan *plan, const float *x, const float *d
     float *a = scratch, *b = a + POINTS * images.point, *c = b + POINTS * gradients.point;
     float *zeros = c + POINTS * sums.point;
     memset(zeros, 0, (size_t)max_i64(plan->chunk_in, plan->chunk_out) * sizeof *zeros);
+    bool begun[POINTS] = {false};
     for (int64_t tile = from; tile < to; tile += plan->block) {
         int64_t end = min_i64(to, tile + plan->block);
         transform_images(plan, x, ci, in, tile, end, zeros, a, images);
         transform_gradients(plan, dy, co, n, tile, end, zeros, b, gradients);
-        for (int point = 0; point < POINTS; point++)
-            loops->gradient_products(a + point * images.point, images.block, in, b + point * gradients.point,
-                                     gradients.block, div_up(n, lanes), end - tile, c + point * sums.point, row,
-                                     tile > from);
+        for (int point = 0; point < POINTS; point++) {
+            Range range = range_of(plan, point, tile, end);
+            if (range.from >= range.to)
+                continue;
+            int64_t skip = (range.from - tile) * lanes;
+            loops->gradient_products(a + point * images.point + skip, images.block, in,
+                                     b + point * gradients.point + skip, gradients.block, div_up(n, lanes),
+                                     range.to - range.from, c + point * sums.point, row, begun[point]);
+            begun[point] = true;
+        }
     }
-    if (from >= to)
-        memset(c, 0, (size_t)(POINTS * sums.point) * sizeof *c);
+    for (int point = 0; point < POINTS; point++)
+        if (!begun[point])
+            memset(c + point * sums.point, 0, (size_t)sums.point * sizeof *c);
     for (int64_t i = 0; i < in; i++) {
         float *taps[TAPS];
         for (int t = 0; t < TAPS; t++)

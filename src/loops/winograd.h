@@ -1,4 +1,4 @@
-// Winograd — convolutions of 3 x 3 pixels in steps of 1, with 36 instead of 144 multiplications per 4 x 4 output pixels.
+// Winograd — convolutions of 3 x 3 pixels in steps of 1, with 36 multiplications per 4 x 4 output pixels, not 144.
 //
 // F(4x4, 3x3) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
 // channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6 of their size;
@@ -13,7 +13,11 @@ typedef struct {
     // As a forward convolution of `in` to `out` (the gradient of the input reads dy and writes dx). In the pass of the
     // filter `in` is x and `out` is dy.
     int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left;
-    int64_t tiles_h, tiles_w, tiles;     // of an image, of an image, of the batch
+    // Tiles of an image, without a last row and column of short ones, which make two rows or columns. The batch's come in
+    // the order: both low and narrow, narrow, whole, low, so that those that have a point follow each other.
+    int64_t tiles_h, tiles_w;
+    bool low, narrow;                    // there is a row of low tiles, a column of narrow ones
+    int64_t first_narrow, first_whole, first_low, tiles;
     int64_t block;                       // tiles that are transformed at a time
     int64_t chunk_in, chunk_out;         // channels of a unit; chunk_in is all of them but in the pass of the filter
     int64_t chunks_in, chunks_out;

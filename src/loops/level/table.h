@@ -75,12 +75,15 @@ typedef struct {
 // `point`: floats from one of the 36 points to the next, `block`: from a vector of channels to the next.
 typedef struct {
     int lanes, rows, gradient_rows;   // floats of a vector; tiles, and channels, that a product takes at a time
-    // Pixels beyond the image must point to zeros. Lanes beyond the channels are written as 0.
-    void (*image_tile)(const float *const pixels[36], int64_t channels, float *out, int64_t point, int64_t block);
-    void (*gradient_tile)(const float *const pixels[16], int64_t channels, float *out, int64_t point, int64_t block);
-    // Pixels that are NULL are left out.
-    void (*result_tile)(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
-                        float *const pixels[16]);
+    // A tile of 6 x 6 (4 x 4) pixels, row by row; a low one has 4 (2) rows, a narrow one columns. Pixels beyond the image
+    // must point to zeros. Lanes beyond the channels are written as 0, points that the tile lacks are not.
+    void (*image_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                       int64_t block);
+    void (*gradient_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                          int64_t block);
+    // 4 x 4 pixels, whatever the tile; those that are NULL are left out.
+    void (*result_tile)(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                        const float *bias, bool relu, float *const pixels[16]);
     // The row of one input channel in a filter packed as [point][panel][input channel][2 * lanes]; `panel`: floats from
     // a panel of two vectors of output channels to the next.
     void (*filter_row)(const float *const taps[9], int64_t n, float *out, int64_t point, int64_t panel);

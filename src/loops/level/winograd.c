@@ -5,6 +5,9 @@
 // +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the filter
 // is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
 //
+// Where an image ends with one or two rows or columns, a short tile makes only two, of 4 pixels and without the points
+// +-sqrt(2). Its B' makes up for the factors of G, so that the filter is the same.
+//
 // Transformed images lie as [point][vector of channels][tile][LANES], so that a product reads a few tiles' channels from
 // consecutive lines. Rows of points are a number of lines apart that is odd: they fall into different sets of the caches.
 #include "loops/level/table.h"
@@ -35,7 +38,7 @@ INLINE void store(float *to, Vector x) {
 enum { ENDS, NEAR_PAIR, FAR_PAIR };
 static const int ROWS_OF[3][2] = {{0, 5}, {1, 2}, {3, 4}};
 
-// A pair of rows of a matrix times a column of `size` values.
+// A pair of rows of a matrix times a column.
 typedef void PairFn(const Vector *d, const int pair, Vector *first, Vector *second);
 
 // B' d
@@ -51,6 +54,16 @@ INLINE void image_pair(const Vector *d, const int pair, Vector *first, Vector *s
     *second = even - p * odd;
 }
 
+INLINE void short_image_pair(const Vector *d, const int pair, Vector *first, Vector *second) {
+    if (pair == ENDS) {
+        *first = d[0] - 2 * d[2];
+        *second = d[3] - 0.5f * d[1];
+        return;
+    }
+    *first = -1.5f * d[2] - 1.5f * NEAR * d[1];
+    *second = -1.5f * d[2] + 1.5f * NEAR * d[1];
+}
+
 // A d
 INLINE void gradient_pair(const Vector *d, const int pair, Vector *first, Vector *second) {
     if (pair == ENDS) {
@@ -62,6 +75,15 @@ INLINE void gradient_pair(const Vector *d, const int pair, Vector *first, Vector
     Vector even = d[0] + square * d[2], odd = d[1] + square * d[3];
     *first = even + p * odd;
     *second = even - p * odd;
+}
+
+INLINE void short_gradient_pair(const Vector *d, const int pair, Vector *first, Vector *second) {
+    *first = d[0];
+    *second = d[1];
+    if (pair == NEAR_PAIR) {
+        *first += NEAR * d[1];
+        *second = d[0] - NEAR * d[1];
+    }
 }
 
 // G g
@@ -78,62 +100,94 @@ INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *
     *second = even - scale * p * g[1];
 }
 
-INLINE void store_row(const Vector *column, PairFn *pair_of, float *out, int64_t point) {
+// How a tile is read: pixels of a column and of a row, and what turns them into points. Short ones have no FAR_PAIR.
+typedef struct {
+    int height, width;
+    bool low, narrow;
+    PairFn *column, *row;
+} Form;
+
+INLINE void store_row(const Vector *values, const Form form, float *out, int64_t point) {
     Vector t[6];
-    pair_of(column, ENDS, t, t + 5);
-    pair_of(column, NEAR_PAIR, t + 1, t + 2);
-    pair_of(column, FAR_PAIR, t + 3, t + 4);
+    form.row(values, ENDS, t, t + 5);
+    form.row(values, NEAR_PAIR, t + 1, t + 2);
+    if (!form.narrow)
+        form.row(values, FAR_PAIR, t + 3, t + 4);
 #pragma GCC unroll 6
     for (int x = 0; x < 6; x++)
-        store(out + x * point, t[x]);
+        if (!form.narrow || x < 3 || x > 4)
+            store(out + x * point, t[x]);
 }
 
-// A pair of rows of the points of size x size pixels; whole vectors of channels.
+// A pair of rows of points; whole vectors of channels.
 INLINE void pair_of_rows(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block,
-                         const int size, PairFn *pair_of, const int pair) {
+                         const Form form, const int pair) {
     float *top = out + ROWS_OF[pair][0] * 6 * point, *bottom = out + ROWS_OF[pair][1] * 6 * point;
     for (int64_t c = 0; c < channels; c += LANES, top += block, bottom += block) {
         Vector first[6], second[6];
 #pragma GCC unroll 6
-        for (int x = 0; x < size; x++) {
+        for (int x = 0; x < form.width; x++) {
             Vector d[6];
 #pragma GCC unroll 6
-            for (int y = 0; y < size; y++)
-                d[y] = load(pixels[y * size + x] + c);
-            pair_of(d, pair, first + x, second + x);
+            for (int y = 0; y < form.height; y++)
+                d[y] = load(pixels[y * form.width + x] + c);
+            form.column(d, pair, first + x, second + x);
         }
-        store_row(first, pair_of, top, point);
-        store_row(second, pair_of, bottom, point);
+        store_row(first, form, top, point);
+        store_row(second, form, bottom, point);
     }
 }
 
-// All points. Channels beyond the whole vectors go through a tile of their own, filled up with zeros.
-INLINE void all_rows(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block,
-                     const int size, PairFn *pair_of) {
+INLINE void all_pairs(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block,
+                      const Form form) {
+    pair_of_rows(pixels, channels, out, point, block, form, ENDS);
+    pair_of_rows(pixels, channels, out, point, block, form, NEAR_PAIR);
+    if (!form.low)
+        pair_of_rows(pixels, channels, out, point, block, form, FAR_PAIR);
+}
+
+// The channels beyond the whole vectors, copied out and filled up with zeros.
+typedef struct {
+    float values[36][LANES];
+    const float *pixels[36];
+} Rest;
+
+static void copy_rest(const float *const *pixels, int count, int64_t from, int64_t channels, Rest *rest) {
+    memset(rest->values, 0, sizeof rest->values);
+    for (int i = 0; i < count; i++) {
+        memcpy(rest->values[i], pixels[i] + from, (size_t)(channels - from) * sizeof(float));
+        rest->pixels[i] = rest->values[i];
+    }
+}
+
+INLINE void tile(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block, const Form form) {
     int64_t whole = channels / LANES * LANES;
-    pair_of_rows(pixels, whole, out, point, block, size, pair_of, ENDS);
-    pair_of_rows(pixels, whole, out, point, block, size, pair_of, NEAR_PAIR);
-    pair_of_rows(pixels, whole, out, point, block, size, pair_of, FAR_PAIR);
-    if (whole == channels)
-        return;
-    float tile[36][LANES] = {{0}};
-    const float *tiles[36];
-    for (int i = 0; i < size * size; i++) {
-        memcpy(tile[i], pixels[i] + whole, (size_t)(channels - whole) * sizeof **tile);
-        tiles[i] = tile[i];
+    all_pairs(pixels, whole, out, point, block, form);
+    if (whole < channels) {
+        Rest rest;
+        copy_rest(pixels, form.height * form.width, whole, channels, &rest);
+        all_pairs(rest.pixels, LANES, out + whole / LANES * block, point, block, form);
     }
-    out += whole / LANES * block;
-    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, ENDS);
-    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, NEAR_PAIR);
-    pair_of_rows(tiles, LANES, out, point, block, size, pair_of, FAR_PAIR);
 }
 
-static void image_tile(const float *const pixels[36], int64_t channels, float *out, int64_t point, int64_t block) {
-    all_rows(pixels, channels, out, point, block, 6, image_pair);
+#define FORMS(size, less, whole, shorter)                                                \
+    if (low && narrow)                                                                   \
+        tile(pixels, channels, out, point, block, (Form){less, less, 1, 1, shorter, shorter}); \
+    else if (low)                                                                        \
+        tile(pixels, channels, out, point, block, (Form){less, size, 1, 0, shorter, whole});   \
+    else if (narrow)                                                                     \
+        tile(pixels, channels, out, point, block, (Form){size, less, 0, 1, whole, shorter});   \
+    else                                                                                 \
+        tile(pixels, channels, out, point, block, (Form){size, size, 0, 0, whole, whole});
+
+static void image_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                       int64_t block) {
+    FORMS(6, 4, image_pair, short_image_pair)
 }
 
-static void gradient_tile(const float *const pixels[16], int64_t channels, float *out, int64_t point, int64_t block) {
-    all_rows(pixels, channels, out, point, block, 4, gradient_pair);
+static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                          int64_t block) {
+    FORMS(4, 2, gradient_pair, short_gradient_pair)
 }
 
 // The row of one input channel, panel by panel.
@@ -142,7 +196,8 @@ static void filter_row(const float *const taps[9], int64_t n, float *out, int64_
         const float *at[9];
         for (int i = 0; i < 9; i++)
             at[i] = taps[i] + c;
-        all_rows(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, 3, filter_pair);
+        tile(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES,
+             (Form){3, 3, 0, 0, filter_pair, filter_pair});
     }
 }
 
@@ -167,29 +222,46 @@ INLINE void filter_of(const Vector *t, Vector *g) {
     g[2] = NEAR * NEAR * near + FAR * FAR * far + t[5];
 }
 
-// Rows 0 and 2, or 1 and 3, of the pixels: whole vectors.
+// Both rows of a short tile.
+INLINE void short_pixels(const Vector *m, Vector *y0, Vector *y1) {
+    *y0 = m[0] + (m[1] + m[2]);
+    *y1 = NEAR * (m[1] - m[2]) + m[5];
+}
+
+// Rows 0 and 2, or 1 and 3, of the pixels, or both rows of a low tile; whole vectors.
 INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
-                        float *const *pixels, const int odd) {
+                        float *const *pixels, const bool low, const bool narrow, const int odd) {
     for (int64_t c = 0; c < channels; c += LANES, in += block) {
         Vector rows[2][6], y[4], zero = {0}, add = bias ? load(bias + c) : zero;
 #pragma GCC unroll 6
         for (int x = 0; x < 6; x++) {
+            if (narrow && (x == 3 || x == 4))
+                continue;
             Vector m[6];
 #pragma GCC unroll 6
             for (int i = 0; i < 6; i++)
-                m[i] = load(in + (i * 6 + x) * point);
-            if (odd)
+                if (!low || i < 3 || i > 4)
+                    m[i] = load(in + (i * 6 + x) * point);
+            if (low)
+                short_pixels(m, &rows[0][x], &rows[1][x]);
+            else if (odd)
                 odd_pixels(m, &rows[0][x], &rows[1][x]);
             else
                 even_pixels(m, &rows[0][x], &rows[1][x]);
         }
 #pragma GCC unroll 2
         for (int i = 0; i < 2; i++) {
-            float *const *to = pixels + (i * 2 + odd) * 4;
-            even_pixels(rows[i], y, y + 2);
-            odd_pixels(rows[i], y + 1, y + 3);
+            float *const *to = pixels + (low ? i : i * 2 + odd) * 4;
+            if (narrow)
+                short_pixels(rows[i], y, y + 1);
+            else {
+                even_pixels(rows[i], y, y + 2);
+                odd_pixels(rows[i], y + 1, y + 3);
+            }
 #pragma GCC unroll 4
             for (int x = 0; x < 4; x++) {
+                if (narrow && x > 1)
+                    continue;
                 y[x] += add;
                 if (relu)
                     y[x] = (Vector)(~(y[x] < zero) & (__typeof__(y[x] < zero))y[x]);
@@ -200,23 +272,37 @@ INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t c
     }
 }
 
-static void result_tile(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
-                        float *const pixels[16]) {
+static void result_vectors(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                           const float *bias, bool relu, float *const *pixels) {
+    if (low && narrow)
+        result_rows(in, point, block, channels, bias, relu, pixels, true, true, 0);
+    else if (low)
+        result_rows(in, point, block, channels, bias, relu, pixels, true, false, 0);
+    else if (narrow) {
+        result_rows(in, point, block, channels, bias, relu, pixels, false, true, 0);
+        result_rows(in, point, block, channels, bias, relu, pixels, false, true, 1);
+    } else {
+        result_rows(in, point, block, channels, bias, relu, pixels, false, false, 0);
+        result_rows(in, point, block, channels, bias, relu, pixels, false, false, 1);
+    }
+}
+
+static void result_tile(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                        const float *bias, bool relu, float *const pixels[16]) {
     int64_t whole = channels / LANES * LANES;
-    result_rows(in, point, block, whole, bias, relu, pixels, 0);
-    result_rows(in, point, block, whole, bias, relu, pixels, 1);
+    result_vectors(in, low, narrow, point, block, whole, bias, relu, pixels);
     if (whole == channels)
         return;
-    float tile[16][LANES], biases[LANES] = {0}, *tiles[16];
-    size_t left = (size_t)(channels - whole) * sizeof **tile;
+    float values[16][LANES], biases[LANES] = {0}, *rest[16];
+    size_t left = (size_t)(channels - whole) * sizeof **values;
     for (int i = 0; i < 16; i++)
-        tiles[i] = tile[i];
+        rest[i] = pixels[i] ? values[i] : NULL;
     if (bias)
         memcpy(biases, bias + whole, left);
-    result_tile(in + whole / LANES * block, point, block, LANES, bias ? biases : NULL, relu, tiles);
+    result_vectors(in + whole / LANES * block, low, narrow, point, block, LANES, bias ? biases : NULL, relu, rest);
     for (int i = 0; i < 16; i++)
         if (pixels[i])
-            memcpy(pixels[i] + whole, tile[i], left);
+            memcpy(pixels[i] + whole, values[i], left);
 }
 
 // d_filter's nine taps of one input channel from 36 points, in whole vectors.
