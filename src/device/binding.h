@@ -71,8 +71,8 @@ typedef struct Prepared {
 
 // What made it: the memory of all the above.
 typedef struct Preparation {
-    Arena arena;
-    Arena lasting;               // of what the node's prepare keeps from one to the next
+    Arena *arena;
+    Arena *lasting;              // of what the node's prepare keeps from one to the next
     void *kept;
     Shape *in;                   // n_in
     Watched *watched;            // host inputs whose values were read
@@ -83,6 +83,9 @@ typedef struct Preparation {
 // Checks needs, runs the shape function and prepare. The shapes of `in` are known; in[i]->data is NULL where the value
 // is not, and then an output shape that depends on it stays open and op->prepare is told so.
 FALLIBLE Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads);
+// The same, once and for all: its memory is the arena's, so that what many nodes' calls read lies close together.
+FALLIBLE Status *prepared_init_in(Arena *arena, Prepared *prepared, const Binding *binding, Tensor *const *in,
+                                  int threads);
 void prepared_clear(Prepared *prepared);
 // The guard: was `prepared` made for these shapes and host values?
 bool prepared_values_fit(const Prepared *prepared, Tensor *const *in);

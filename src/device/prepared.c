@@ -32,13 +32,35 @@ static void clean_up(PrepareCleanup *cleanups) {
         cleanup->fn(cleanup->arg);
 }
 
+// ---- memory
+
+// One that can be made anew: it has its own.
+typedef struct {
+    Preparation making;
+    Arena arena, lasting;
+} Private;
+
+static Preparation *private_new(void) {
+    Private *private = calloc(1, sizeof *private);
+    if (!private)
+        return NULL;
+    private->making.arena = &private->arena;
+    private->making.lasting = &private->lasting;
+    return &private->making;
+}
+
+static void private_free(Preparation *making) {
+    arena_clear(making->arena);
+    arena_clear(making->lasting);
+    free(making);  // the first member of its Private
+}
+
 void prepared_clear(Prepared *prepared) {
     Preparation *making = prepared->making;
     if (making) {
         clean_up(making->cleanups);
-        arena_clear(&making->arena);
-        arena_clear(&making->lasting);
-        free(making);
+        if (making->lasting != making->arena)
+            private_free(making);
     }
     *prepared = (Prepared){0};
 }
@@ -62,7 +84,7 @@ static Status *guard_shapes(Prepared *prepared, const Binding *binding) {
         words += 1 + (size_t)(in[i].rank > 0 ? in[i].rank : 0);
     int64_t *word = prepared->words;
     if (words > GUARD_WORDS) {
-        word = ARENA_ARRAY(&prepared->making->arena, int64_t, words);
+        word = ARENA_ARRAY(prepared->making->arena, int64_t, words);
         NEED_MEMORY(word);
         prepared->guard = word;
     }
@@ -95,7 +117,7 @@ static Status *watch_values(Prepared *prepared, const Binding *binding, Tensor *
             continue;
         values[i] = in[i];
         if (!prepared->making->watched)
-            prepared->making->watched = ARENA_ARRAY(&prepared->making->arena, Watched, binding->n_in);
+            prepared->making->watched = ARENA_ARRAY(prepared->making->arena, Watched, binding->n_in);
         NEED_MEMORY(prepared->making->watched);
         if (!watch(prepared, i, in[i]))
             prepared->reusable = false;
@@ -124,7 +146,7 @@ static void shape_references(Prepared *prepared, const Binding *binding) {
 
 static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const Tensor *const *values) {
     const Node *node = binding->node;
-    Arena *arena = &prepared->making->arena;
+    Arena *arena = prepared->making->arena;
     const HandleShape *few_handles[NARROW] = {0}, **handles = few_handles;
     HandleShape *few_handles_out[NARROW] = {0}, **handles_out = few_handles_out;
     Shape few_in[NARROW], *in = few_in;
@@ -166,10 +188,10 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     Tensor few_seen[NARROW], *seen = few_seen;
     const Tensor *few_views[NARROW], **views = few_views;
     if (n > NARROW) {
-        seen = ARENA_ARRAY(&making->arena, Tensor, n);
-        views = ARENA_ARRAY(&making->arena, const Tensor *, n);
+        seen = ARENA_ARRAY(making->arena, Tensor, n);
+        views = ARENA_ARRAY(making->arena, const Tensor *, n);
     }
-    prepared->own = arena_aligned(&making->arena, op->own_size, BUFFER_ALIGNMENT);
+    prepared->own = arena_aligned(making->arena, op->own_size, BUFFER_ALIGNMENT);
     NEED_MEMORY(seen && views && prepared->own);
     for (int i = 0; i < n; i++)
         views[i] = &seen[i];
@@ -187,7 +209,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
             (Tensor){.dtype = node_value_type(binding->node, i), .shape = prepared->out[i]};
     Prepare prepare = {
         .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
-        .n_out = binding->n_out, .own = prepared->own, .arena = &making->arena, .lasting = &making->lasting,
+        .n_out = binding->n_out, .own = prepared->own, .arena = making->arena, .lasting = making->lasting,
         .kept = making->kept, .run = binding->run, .threads = threads,
     };
     Status *status = op->prepare(&prepare);
@@ -229,12 +251,12 @@ static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tens
 
 static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     Preparation *making = prepared->making;
-    making->in = ARENA_ARRAY(&making->arena, Shape, binding->n_in);
-    prepared->out = ARENA_ARRAY(&making->arena, Shape, binding->n_out);
-    prepared->out_bytes = ARENA_ARRAY(&making->arena, size_t, binding->n_out);
+    making->in = ARENA_ARRAY(making->arena, Shape, binding->n_in);
+    prepared->out = ARENA_ARRAY(making->arena, Shape, binding->n_out);
+    prepared->out_bytes = ARENA_ARRAY(making->arena, size_t, binding->n_out);
     const Tensor *few_values[NARROW], **values = few_values;
     if (binding->n_in > NARROW)
-        values = ARENA_ARRAY(&making->arena, const Tensor *, binding->n_in);
+        values = ARENA_ARRAY(making->arena, const Tensor *, binding->n_in);
     NEED_MEMORY(making->in && prepared->out && prepared->out_bytes && values);
     for (int i = 0; i < binding->n_in; i++)
         making->in[i] = in[i]->shape;
@@ -247,15 +269,23 @@ static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor 
 
 // Where sizes change from step to step this runs each time, in the same memory.
 Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
-    Preparation *making = prepared->making;
-    if (!making)
-        making = calloc(1, sizeof *making);
+    Preparation *making = prepared->making ? prepared->making : private_new();
     NEED_MEMORY(making);
     *prepared = (Prepared){.making = making};
     clean_up(making->cleanups);
     making->cleanups = NULL;
     making->watched = NULL;
-    arena_reset(&making->arena);
+    arena_reset(making->arena);
+    Status *status = prepared_fill(prepared, binding, in, threads);
+    prepared->reusable &= !status;
+    return status;
+}
+
+Status *prepared_init_in(Arena *arena, Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    Preparation *making = ARENA_NEW(arena, Preparation);
+    NEED_MEMORY(making);
+    making->arena = making->lasting = arena;
+    *prepared = (Prepared){.making = making};
     Status *status = prepared_fill(prepared, binding, in, threads);
     prepared->reusable &= !status;
     return status;

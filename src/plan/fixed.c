@@ -104,7 +104,8 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
         return NODE_LATE;
     if (may_compute(s, p) && compute(s, p))
         return NODE_DONE;
-    Status *status = prepared_init(&fixed->prepared[i], &p->binding, s->in, s->plan->threads);
+    Status *status =
+        prepared_init_in(&fixed->arena, &fixed->prepared[i], &p->binding, s->in, s->plan->threads);
     bool good = !status && fixed->prepared[i].reusable;
     status_free(status);
     for (int out = 0; good && out < p->binding.n_out; out++) {

@@ -111,12 +111,13 @@ static void forget_from(Step *step, int32_t first) {
 // Every node from `first` on, the late way.
 static Status *run_late_from(Step *step, int32_t first) {
     const Plan *plan = step->plan;
-    bool timed = step->context.deadline != NO_DEADLINE;
+    const bool timed = step->context.deadline != NO_DEADLINE;
+    const CancellationFlags flags = cancellation_flags(&step->cancellation);
     for (int32_t i = first; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
             continue;
-        if (__builtin_expect(timed || cancellation_is_set(&step->cancellation), 0))
+        if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(step_check(step));
         Kernel *k = &step->kernels[i];
         // What a node was prepared for lies in memory of its own: ask for the next but two while this one runs.
@@ -138,9 +139,10 @@ static Status *run_late_from(Step *step, int32_t first) {
 static Status *run_fixed(Step *step) {
     const Fixed *fixed = step->fixed;
     const StepItem *end = step->items + fixed->n_run;
-    bool timed = step->context.deadline != NO_DEADLINE;
+    const bool timed = step->context.deadline != NO_DEADLINE;
+    const CancellationFlags flags = cancellation_flags(&step->cancellation);
     for (const StepItem *item = step->items; item < end; item++) {
-        if (__builtin_expect(timed || cancellation_is_set(&step->cancellation), 0))
+        if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(step_check(step));
         Status *status = item->kernel->run(item->kernel);
         if (__builtin_expect(status != NULL, 0)) {

@@ -33,7 +33,7 @@ static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *i
     p->ready.p[p->ready.n++] = (Ready){node, iteration};
 }
 
-static void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
+static __attribute__((noinline)) void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
     const PlanNode *node = &p->plan->nodes[edge->node];
     IterationNode *state = &iteration->nodes[edge->place];
     if (edge->input == CONTROL)
@@ -61,15 +61,26 @@ static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iter
         push_ready(p, &p->plan->nodes[edge->node], iteration);
 }
 
-enum { EVERY = -1 };
+enum { EVERY = -1, NOBODY = -2 };
 
-// Tells the consumers. `live` is the only output that carries a value, or EVERY; none does where the node died.
-static inline void tell(Propagation *p, const PlanNode *node, Iteration *to, int32_t live, bool dead) {
+// Tells the consumers. `live` is the only output that carries a value, or EVERY.
+static inline void tell(Propagation *p, const PlanNode *node, Iteration *to, int32_t live) {
     const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
-    for (; edge < end; edge++) {
-        bool nothing = dead || (live != EVERY && edge->output != CONTROL && edge->output != live);
-        deliver(p, edge, to, nothing);
-    }
+    for (; edge < end; edge++)
+        deliver(p, edge, to, live != EVERY && edge->output != CONTROL && edge->output != live);
+}
+
+static void tell_dead(Propagation *p, const PlanNode *node, Iteration *to) {
+    const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
+    for (; edge < end; edge++)
+        deliver(p, edge, to, true);
+}
+
+static void tell_either(Propagation *p, const PlanNode *node, Iteration *to, bool dead) {
+    if (dead)
+        tell_dead(p, node, to);
+    else
+        tell(p, node, to, EVERY);
 }
 
 static inline IterationSlot *input_slot(const Propagation *p, const PlanNode *node, Iteration *iteration, int in) {
@@ -112,7 +123,7 @@ static void deliver_constants(Propagation *p, Frame *frame, Iteration *iteration
         const PlanNode *enter = &p->plan->nodes[frame->plan->constants[c]];
         if (value)
             slot_hold(p, &iteration->slots[enter->out_place], value);
-        tell(p, enter, iteration, EVERY, !value);
+        tell_either(p, enter, iteration, !value);
     }
 }
 
@@ -132,7 +143,7 @@ static void frame_ends(Propagation *p, Frame *frame) {
     Iteration *parent = frame->parent;
     for (int32_t e = 0; e < frame->plan->n_exits; e++)
         if (!frame->exited[e])
-            tell(p, &p->plan->nodes[frame->plan->exits[e]], parent, EVERY, true);
+            tell_dead(p, &p->plan->nodes[frame->plan->exits[e]], parent);
     parent->children[frame->plan->child_index] = NULL;
     frame_free(p, frame);
     parent->outstanding--;
@@ -155,7 +166,7 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
                 Deferred *d = &frame->deferred.p[i];
                 slot_hold(p, &next->slots[d->node->out_place], d->value);
                 value_release(p, d->value);
-                tell(p, d->node, next, EVERY, false);
+                tell(p, d->node, next, EVERY);
             }
             frame->deferred.n = 0;
             next->outstanding--;
@@ -195,7 +206,7 @@ static void enter(Propagation *p, const PlanNode *node, Iteration *iteration, bo
     for (Iteration *to = frame->oldest; to; to = node->constant_enter ? to->next : NULL) {
         if (value)
             slot_hold(p, &to->slots[node->out_place], value);
-        tell(p, node, to, EVERY, dead);
+        tell_either(p, node, to, dead);
     }
     frame->oldest->outstanding--;
     iteration_maybe_ends(p, frame->oldest);
@@ -217,36 +228,37 @@ static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iter
     if (!to)
         return;
     slot_hold(p, &to->slots[node->out_place], value);
-    tell(p, node, to, EVERY, false);
+    tell(p, node, to, EVERY);
 }
 
 static void exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
     frame->exited[node->position] = 1;
     slot_hold(p, &frame->parent->slots[node->out_place], input(p, node, iteration, 0));
-    tell(p, node, frame->parent, EVERY, false);
+    tell(p, node, frame->parent, EVERY);
 }
 
 // ---- running nodes
 
-static void node_ends(Propagation *p, const PlanNode *node, Iteration *iteration) {
+static inline void node_ends(Propagation *p, const PlanNode *node, Iteration *iteration) {
     read_inputs(p, node, iteration);
-    iteration->outstanding--;
-    if (iteration->outstanding == 0)
+    if (--iteration->outstanding == 0)
         iteration_maybe_ends(p, iteration);
 }
 
-static void kernel_ended(Propagation *p, const PlanNode *node, Iteration *iteration, Status *status) {
-    if (status) {
+static inline void drop_unread(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    IterationSlot *slot = &iteration->slots[node->out_place];
+    for (int out = 0; out < node->binding.n_out; out++, slot++)
+        if (slot->readers <= 0)
+            slot_empty(p, slot);
+}
+
+// Tells who waits for the node, except where it failed; then it is over.
+static inline void node_done(Propagation *p, const PlanNode *node, Iteration *iteration, int32_t live, Status *status) {
+    if (__builtin_expect(status != NULL, 0))
         fail(p, node_error(node->binding.node, status));
-    } else {
-        for (int out = 0; out < node->binding.n_out; out++) {
-            IterationSlot *slot = &iteration->slots[node->out_place + out];
-            if (slot->readers <= 0)
-                slot_empty(p, slot);
-        }
-        tell(p, node, iteration, EVERY, false);
-    }
+    else if (live != NOBODY)
+        tell(p, node, iteration, live);
     node_ends(p, node, iteration);
 }
 
@@ -325,22 +337,9 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
         node->binding.start(&started->kernel);
 }
 
-static void run_kernel(Propagation *p, const PlanNode *node, Iteration *iteration) {
-    if (node->async) {
-        start(p, node, iteration);
-        return;
-    }
-    if (node->constant) {
-        put(p, &iteration->slots[node->out_place], &p->plan->constants[node->out]);
-        kernel_ended(p, node, iteration, OK);
-        return;
-    }
+static inline Status *run_kernel(Propagation *p, const PlanNode *node, Iteration *iteration) {
     uint32_t last;
-    if (!point(p, node, iteration, p->pointers, &last)) {
-        no_memory(p);
-        node_ends(p, node, iteration);
-        return;
-    }
+    NEED_MEMORY(point(p, node, iteration, p->pointers, &last));
     Kernel *kernel = &p->kernel;
     int32_t i = (int32_t)(node - p->plan->nodes);
     kernel->out = p->pointers + node->binding.n_in;
@@ -350,7 +349,9 @@ static void run_kernel(Propagation *p, const PlanNode *node, Iteration *iteratio
     kernel->n_out = node->binding.n_out;
     kernel->index = (uint32_t)i;
     kernel->frame = iteration;
-    kernel_ended(p, node, iteration, run_any(node, &p->step->late[i], kernel, last));
+    Status *status = run_any(node, &p->step->late[i], kernel, last);
+    drop_unread(p, node, iteration);
+    return status;
 }
 
 static Status *merge(Propagation *p, const PlanNode *node, Iteration *iteration) {
@@ -368,42 +369,35 @@ static Status *merge(Propagation *p, const PlanNode *node, Iteration *iteration)
     return OK;
 }
 
-static void run_switch(Propagation *p, const PlanNode *node, Iteration *iteration) {
+static Status *run_switch(Propagation *p, const PlanNode *node, Iteration *iteration, int32_t *out_live) {
     const Tensor *choice = &input(p, node, iteration, 1)->tensor;
-    if (tensor_count(choice) != 1) {
-        fail(p, node_error(node->binding.node,
-                           status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "pred must be a scalar, got shape %s",
-                                      shape_text(&choice->shape))));
-        node_ends(p, node, iteration);
-        return;
-    }
+    NEED(tensor_count(choice) == 1, INVALID_ARGUMENT, "pred must be a scalar, got shape %s", shape_text(&choice->shape));
     int live = choice->dtype == DT_bool ? *(const bool *)choice->data : (int)tensor_int(choice, 0);
     if (live < 0 || live >= node->binding.n_out)
         live = node->binding.n_out - 1;  // _SwitchN: out of range takes the last
     slot_hold(p, &iteration->slots[node->out_place + live], input(p, node, iteration, 0));
-    tell(p, node, iteration, live, false);
-    node_ends(p, node, iteration);
+    *out_live = live;
+    return OK;
 }
 
 static void run_dead(Propagation *p, const PlanNode *node, Iteration *iteration) {
     if (node->flow == FLOW_ENTER)
         enter(p, node, iteration, true);
     else if (node->flow != FLOW_EXIT && node->flow != FLOW_NEXT)
-        tell(p, node, iteration, EVERY, true);
+        tell_dead(p, node, iteration);
     node_ends(p, node, iteration);
 }
 
-static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration) {
-    const IterationNode *state = &iteration->nodes[node->place];
-    bool dead = node->flow == FLOW_MERGE ? state->came < 0 : state->dead > 0;
-    if (dead) {
-        run_dead(p, node, iteration);
-        return;
-    }
+// Moves the value of a control flow node to where it goes. `*live`: whom to tell, where it has not done that itself.
+static Status *run_flow(Propagation *p, const PlanNode *node, Iteration *iteration, int32_t *live) {
     switch (node->flow) {
     case FLOW_SWITCH:
-        run_switch(p, node, iteration);
-        return;
+        return run_switch(p, node, iteration, live);
+    case FLOW_MERGE:
+        return merge(p, node, iteration);
+    case FLOW_LOOP_COND:
+        slot_hold(p, &iteration->slots[node->out_place], input(p, node, iteration, 0));
+        return OK;
     case FLOW_ENTER:
         enter(p, node, iteration, false);
         break;
@@ -413,23 +407,33 @@ static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration)
     case FLOW_NEXT:
         next_iteration(p, node, iteration);
         break;
-    case FLOW_MERGE: {
-        Status *status = merge(p, node, iteration);
-        kernel_ended(p, node, iteration, status);
+    default:  // FLOW_ARG, FLOW_TRIGGER
+        return OK;
+    }
+    *live = NOBODY;
+    return OK;
+}
+
+static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    const IterationNode *state = &iteration->nodes[node->place];
+    bool dead = node->flow == FLOW_MERGE ? state->came < 0 : state->dead > 0;
+    int32_t live = EVERY;
+    Status *status = OK;
+    if (__builtin_expect(dead, 0)) {
+        run_dead(p, node, iteration);
         return;
     }
-    case FLOW_LOOP_COND:
-        slot_hold(p, &iteration->slots[node->out_place], input(p, node, iteration, 0));
-        tell(p, node, iteration, EVERY, false);
-        break;
-    case FLOW_ARG: case FLOW_TRIGGER:
-        tell(p, node, iteration, EVERY, false);
-        break;
-    default:
-        run_kernel(p, node, iteration);
+    if ((node->flow >= FLOW_SWITCH && node->flow <= FLOW_TRIGGER) || node->flow == FLOW_ARG) {
+        status = run_flow(p, node, iteration, &live);
+    } else if (node->async) {
+        start(p, node, iteration);
         return;
+    } else if (node->constant) {
+        put(p, &iteration->slots[node->out_place], &p->plan->constants[node->out]);
+    } else {
+        status = run_kernel(p, node, iteration);
     }
-    node_ends(p, node, iteration);
+    node_done(p, node, iteration, live, status);
 }
 
 // ---- the loop of the step's owner
@@ -443,7 +447,8 @@ static void take_completions(Propagation *p) {
     while (done) {
         Started *next = done->next;
         p->started--;
-        kernel_ended(p, done->node, done->iteration, done->status);
+        drop_unread(p, done->node, done->iteration);
+        node_done(p, done->node, done->iteration, EVERY, done->status);
         prepared_clear(&done->prepared);
         free(done);
         done = next;
@@ -467,6 +472,7 @@ static void propagate(Propagation *p) {
     Step *step = p->step;
     const bool any_order = stress_is_on(STRESS_ORDER), yields = stress_is_on(STRESS_YIELD);
     const bool timed = step->context.deadline != NO_DEADLINE;
+    const CancellationFlags flags = cancellation_flags(&step->cancellation);
     for (;;) {
         if (atomic_load_explicit(&p->any_done, memory_order_acquire))
             take_completions(p);
@@ -480,7 +486,7 @@ static void propagate(Propagation *p) {
                 at = stress_random() % p->ready.n;
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
-            Status *over = timed || cancellation_is_set(&step->cancellation) ? step_check(step) : OK;
+            Status *over = timed | cancellation_flagged(&flags) ? step_check(step) : OK;
             if (__builtin_expect(over != NULL, 0))
                 fail(p, over);
             else
@@ -583,8 +589,8 @@ static void feed_slot(Step *step, int f, const Tensor *value) {
 }
 
 Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {
-    for (int32_t slot = 0; slot < step->plan->n_slots; slot++)
-        step->slots[slot].data = NULL;
+    for (int i = 0; i < step->plan->n_fetches; i++)
+        step->slots[step->plan->fetches[i].slot].data = NULL;
     TRY(begin(step));
     for (int i = 0; i < step->plan->n_feeds; i++)
         feed_slot(step, i, feeds[i]);

@@ -16,7 +16,9 @@ static Status *step_arrays(Step *step) {
     step->pointers = ARENA_ARRAY(arena, Tensor *, (size_t)plan->n_in_slots + (size_t)plan->n_slots);
     step->items = ARENA_ARRAY(arena, StepItem, plan->n_nodes);
     step->item_drops = ARENA_ARRAY(arena, int32_t, plan->n_slots);
-    NEED_MEMORY(step->slots && step->kernels && step->late && step->pointers && step->items && step->item_drops);
+    step->held = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    NEED_MEMORY(step->slots && step->kernels && step->late && step->pointers && step->items && step->item_drops &&
+                step->held);
     for (int32_t i = 0; i < plan->n_in_slots; i++)
         step->pointers[i] = &step->slots[plan->in_slots[i]];
     for (int32_t i = 0; i < plan->n_slots; i++)
@@ -46,13 +48,22 @@ static Status *step_new(Plan *plan, Step **out) {
     return OK;
 }
 
+static void empty_slot(Step *step, int32_t slot) {
+    buffer_release(step->slots[slot].buffer);
+    step->slots[slot].buffer = NULL;
+}
+
 static void empty_slots(Step *step) {
-    for (int32_t i = 0; i < step->plan->n_slots; i++) {
-        if (step->slots[i].buffer) {
-            buffer_release(step->slots[i].buffer);
-            step->slots[i].buffer = NULL;
-        }
-    }
+    const Plan *plan = step->plan;
+    if (plan->dynamic)
+        for (int i = 0; i < plan->n_fetches; i++)
+            empty_slot(step, plan->fetches[i].slot);
+    else if (step->fixed)
+        for (int32_t i = 0; i < step->n_held; i++)
+            empty_slot(step, step->held[i]);
+    else
+        for (int32_t slot = 0; slot < plan->n_slots; slot++)
+            empty_slot(step, slot);
 }
 
 void step_free(Step *step) {
@@ -121,11 +132,20 @@ void step_give_back(Step *step) {
 
 // ---- binding to a specialisation
 
+static bool has_buffer(const Step *step, int32_t slot) {
+    const Fixed *fixed = step->fixed;
+    return fixed->offsets[slot] == IN_NO_ARENA && !step->plan->constants[slot].buffer && !fixed->values[slot].buffer;
+}
+
 // Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
 static void list_items(Step *step) {
     const Plan *plan = step->plan;
     const Fixed *fixed = step->fixed;
     int32_t at = 0;
+    step->n_held = 0;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        if (has_buffer(step, slot))
+            step->held[step->n_held++] = slot;
     for (int32_t n = 0; n < fixed->n_run; n++) {
         int32_t i = fixed->run[n];
         const PlanNode *p = &plan->nodes[i];
@@ -133,7 +153,7 @@ static void list_items(Step *step) {
         *item = (StepItem){.kernel = &step->kernels[i], .node = i, .drops = step->item_drops + at};
         for (int32_t d = 0; d < p->n_drops; d++) {
             int32_t slot = plan->drops[p->drops + d];
-            if (fixed->offsets[slot] == IN_NO_ARENA && !plan->constants[slot].buffer && !fixed->values[slot].buffer)
+            if (has_buffer(step, slot))
                 step->item_drops[at++] = slot;
         }
         item->n_drops = (int32_t)(step->item_drops + at - item->drops);

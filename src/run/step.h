@@ -26,6 +26,8 @@ struct Step {
     Prepared *late;           // plan->n_nodes: what late nodes were last prepared for
     StepItem *items;          // fixed->n_run
     int32_t *item_drops;
+    int32_t *held;            // slots that have a buffer of their own where `fixed` is bound; the others lie in `memory`
+    int32_t n_held;
     char *memory;             // the packed arena
     Buffer *memory_buffer;
     Cancellation cancellation;

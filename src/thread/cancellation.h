@@ -44,6 +44,18 @@ static inline bool cancellation_is_set(const Cancellation *cancellation) {
     return atomic_load_explicit(&cancellation->set, memory_order_relaxed) ||
            (cancellation->parent && atomic_load_explicit(&cancellation->parent->set, memory_order_relaxed));
 }
+// The same for a loop that asks at every turn: where the two flags lie.
+typedef struct {
+    const _Atomic bool *own, *parents;
+} CancellationFlags;
+static inline CancellationFlags cancellation_flags(const Cancellation *cancellation) {
+    const Cancellation *parent = cancellation->parent ? cancellation->parent : cancellation;
+    return (CancellationFlags){&cancellation->set, &parent->set};
+}
+static inline bool cancellation_flagged(const CancellationFlags *flags) {
+    return atomic_load_explicit(flags->own, memory_order_relaxed) |
+           atomic_load_explicit(flags->parents, memory_order_relaxed);
+}
 // A copy of the reason, its own or its parent's, once set; OK before. NULL is never cancelled.
 FALLIBLE Status *cancellation_check(Cancellation *cancellation);
 
