@@ -15,7 +15,7 @@ static void handle_print(const Object *object, void *text) {
     text_format(text, "<%.*s %.*s>", STR_ARGS(handle->type), STR_ARGS(handle->name));
 }
 
-static const ObjectType handle_object = {"Handle", handle_free, handle_print};
+static const ObjectType handle_object = {.name = "Handle", .free = handle_free, .print = handle_print};
 
 // Copies a name behind `*at`, which moves on.
 static Str keep(char **at, Str name) {

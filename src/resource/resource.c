@@ -27,7 +27,7 @@ static void resource_print(const Object *object, void *text) {
     text_format(text, "<%s %.*s>", resource->type->name, STR_ARGS(resource->name));
 }
 
-static const ObjectType resource_object = {"Resource", resource_free, resource_print};
+static const ObjectType resource_object = {.name = "Resource", .free = resource_free, .print = resource_print};
 
 Status *resource_new(const ResourceType *type, Resource **out) {
     Resource *resource = calloc(1, type->size);

@@ -13,7 +13,12 @@ typedef struct ObjectType {
     const char *name;                            // "TensorList"
     void (*free)(Object *object);                // called once, when the last reference goes
     void (*print)(const Object *object, void *text);  // Text *; may be NULL
+    // Of variants with arithmetic, else NULL: a new object. `depth`: in how many others they lie, OBJECT_DEPTH at most.
+    Status *(*zeros)(const Object *object, int depth, Object **out);
+    Status *(*add)(const Object *a, const Object *b, int depth, Object **out);
 } ObjectType;
+
+enum { OBJECT_DEPTH = 64 };
 
 struct Object {
     _Atomic int32_t references;
@@ -36,6 +41,10 @@ static inline void object_release(Object *object) {
 static inline bool object_is_unique(const Object *object) {
     return atomic_load_explicit(&object->references, memory_order_acquire) == 1;
 }
+// A new object as its type makes it: UNIMPLEMENTED where it has no such thing, INVALID_ARGUMENT where there is none, the two
+// differ in type, or they lie too deep.
+FALLIBLE Status *object_zeros(const Object *object, int depth, Object **out);
+FALLIBLE Status *object_add(const Object *a, const Object *b, int depth, Object **out);
 static inline void object_auto(Object **object) {
     object_release(*object);
 }

@@ -169,7 +169,7 @@ static void count_free(Object *object) {
 }
 
 START_TEST(copies_are_deep_but_share_objects) {
-    static const ObjectType type = {"Counted", count_free, NULL};
+    static const ObjectType type = {.name = "Counted", .free = count_free};
     Object object;
     object_init(&object, &type);
     Tensor objects, strings, copy;

@@ -29,9 +29,20 @@ const Op op_Fill = {
 
 // ---------------------------------------- ZerosLike, OnesLike
 
+static Status *objects_zeros(const Tensor *in, const Tensor *out) {
+    for (int64_t i = 0; i < tensor_count(out); i++) {
+        Object *zeros, **slot = (Object **)out->data + i;
+        TRY(object_zeros(((Object *const *)in->data)[i], 0, &zeros));
+        object_release(*slot);
+        *slot = zeros;
+    }
+    return OK;
+}
+
 static Status *zeros_run(Kernel *k) {
-    NEED(k->out[0]->dtype != DT_resource && k->out[0]->dtype != DT_variant, UNIMPLEMENTED, "no zero of type %s",
-         dtype_name(k->out[0]->dtype));
+    NEED(k->out[0]->dtype != DT_resource, UNIMPLEMENTED, "no zero of type %s", dtype_name(k->out[0]->dtype));
+    if (k->out[0]->dtype == DT_variant)
+        return objects_zeros(k->in[0], k->out[0]);
     if (k->out[0]->dtype != DT_string)  // strings come empty
         memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
     return OK;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "loops/elementwise.h"
+
 static void list_free(Object *object) {
     VariantList *list = (VariantList *)object;
     for (size_t i = 0; i < list->items.n; i++)
@@ -16,7 +18,10 @@ static void list_print(const Object *object, void *text) {
     text_format(text, "<TensorList of %zu %s>", list->items.n, dtype_name(list->dtype));
 }
 
-static const ObjectType list_type = {"TensorList", list_free, list_print};
+static Status *list_zeros(const Object *object, int depth, Object **out);
+static Status *list_add(const Object *a, const Object *b, int depth, Object **out);
+
+static const ObjectType list_type = {"TensorList", list_free, list_print, list_zeros, list_add};
 
 Status *list_prepare(Prepare *p) {
     ListOwn *own = p->own;
@@ -113,6 +118,86 @@ Status *list_push(VariantList *list, Tensor item) {
         return OK;
     tensor_clear(&item);
     FAIL(RESOURCE_EXHAUSTED, "out of memory");
+}
+
+// ---------------------------------------- arithmetic
+
+// Objects one by one, or elements at once.
+static Status *zeros_like(const Tensor *item, int depth, Tensor *out) {
+    AUTO(tensor) Tensor zeros = {0};
+    TRY(tensor_new(item->dtype, item->shape, &zeros));
+    if (dtype_is_plain(item->dtype))
+        memset(zeros.data, 0, tensor_bytes(&zeros));
+    for (int64_t i = 0; item->dtype == DT_variant && i < tensor_count(item); i++)
+        TRY(object_zeros(((Object **)item->data)[i], depth + 1, (Object **)zeros.data + i));
+    *out = zeros;
+    zeros = (Tensor){0};
+    return OK;
+}
+
+// Elements that were never set read as zeros, so there is nothing to make where their shape is known.
+static Status *list_zeros(const Object *object, int depth, Object **out) {
+    const VariantList *from = (const VariantList *)object;
+    VariantList *list;
+    TRY(list_new(from->dtype, &from->element_shape, &list));
+    Status *status = list_resize(list, (int64_t)from->items.n);
+    bool unset = shape_is_known(&from->element_shape) && dtype_is_plain(from->dtype);
+    for (size_t i = 0; i < from->items.n && !unset && !status; i++)
+        if (from->items.p[i].buffer)
+            status = zeros_like(&from->items.p[i], depth, &list->items.p[i]);
+    if (status)
+        object_release(&list->object);
+    else
+        *out = &list->object;
+    return status;
+}
+
+static Status *add_items(const Tensor *a, const Tensor *b, int depth, Tensor *out) {
+    NEED(a->dtype == b->dtype && shape_equal(&a->shape, &b->shape), INVALID_ARGUMENT,
+         "elements of shapes %s and %s don't add", shape_text(&a->shape), shape_text(&b->shape));
+    ElementwiseLoop add;
+    bool objects = a->dtype == DT_variant;
+    NEED(objects || elementwise_find(ELEMENTWISE_Add, a->dtype, &add), UNIMPLEMENTED, "no sum of type %s",
+         dtype_name(a->dtype));
+    AUTO(tensor) Tensor sum = {0};
+    TRY(tensor_new(a->dtype, a->shape, &sum));
+    if (!objects)
+        elementwise_run(&add, a->data, b->data, sum.data, tensor_count(a), 1, 1);
+    for (int64_t i = 0; objects && i < tensor_count(a); i++)
+        TRY(object_add(((Object **)a->data)[i], ((Object **)b->data)[i], depth + 1, (Object **)sum.data + i));
+    *out = sum;
+    sum = (Tensor){0};
+    return OK;
+}
+
+static Status *add_lists(const VariantList *a, const VariantList *b, int depth, VariantList *sum) {
+    TRY(list_resize(sum, (int64_t)a->items.n));
+    for (size_t i = 0; i < a->items.n; i++) {
+        const Tensor *x = &a->items.p[i], *y = &b->items.p[i];
+        if (x->buffer && y->buffer)
+            TRY(add_items(x, y, depth, &sum->items.p[i]));
+        else if (x->buffer || y->buffer)
+            sum->items.p[i] = tensor_retain(x->buffer ? x : y);
+    }
+    return OK;
+}
+
+static Status *list_add(const Object *first, const Object *second, int depth, Object **out) {
+    const VariantList *a = (const VariantList *)first, *b = (const VariantList *)second;
+    NEED(a->dtype == b->dtype, INVALID_ARGUMENT, "Trying to add two lists of tensors of different dtypes: %s and %s",
+         dtype_name(a->dtype), dtype_name(b->dtype));
+    NEED(a->items.n == b->items.n, INVALID_ARGUMENT, "Trying to add two lists of tensors of different lengths: %zu and %zu",
+         a->items.n, b->items.n);
+    Shape shape;
+    TRY(shape_merge(&a->element_shape, &b->element_shape, &shape));
+    VariantList *sum;
+    TRY(list_new(a->dtype, &shape, &sum));
+    Status *status = add_lists(a, b, depth, sum);
+    if (status)
+        object_release(&sum->object);
+    else
+        *out = &sum->object;
+    return status;
 }
 
 // ---------------------------------------- shapes

@@ -30,6 +30,23 @@ static void add_range(void *arg, int64_t first, int64_t last) {
     }
 }
 
+// The output may be one of the inputs, of which each element is replaced once it was added.
+static Status *add_objects(Kernel *k) {
+    for (int64_t at = 0; at < tensor_count(k->out[0]); at++) {
+        AUTO(object) Object *sum = object_retain(((Object **)k->in[0]->data)[at]);
+        for (int i = 1; i < k->n_in; i++) {
+            Object *more;
+            TRY(object_add(sum, ((Object **)k->in[i]->data)[at], 0, &more));
+            object_release(sum);
+            sum = more;
+        }
+        Object **slot = (Object **)k->out[0]->data + at, *before = *slot;
+        *slot = sum;
+        sum = before;
+    }
+    return OK;
+}
+
 static Status *add_n_run(Kernel *k) {
     kernel_parallel(k, tensor_count(k->out[0]), k->n_in, add_range, k);
     return OK;
@@ -37,6 +54,10 @@ static Status *add_n_run(Kernel *k) {
 
 static Status *add_n_prepare(Prepare *p) {
     Adding *own = p->own;
+    if (p->in[0]->dtype == DT_variant) {
+        p->run = add_objects;
+        return OK;
+    }
     NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     p->cost = shape_count(&p->out[0]->shape) * p->n_in / 2;

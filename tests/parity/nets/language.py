@@ -208,7 +208,7 @@ def skip_gram(m, vocabulary, size, batch):
     return tf.nn.embedding_lookup(embedding, words), neighbours, weights, m.variable("bias", [vocabulary])
 
 
-@net(WORDS, ALL_WORDS, rate=1.0)
+@net(WORDS, ALL_WORDS, rate=0.2)
 def word2vec_nce(m, vocabulary, size, batch, negatives):
     embedded, neighbours, weights, bias = skip_gram(m, vocabulary, size, batch)
     return tf.reduce_mean(tf.nn.nce_loss(weights, bias, neighbours, embedded, negatives, vocabulary))

@@ -143,7 +143,8 @@ class Inception3:
                          [self.pooled(x, 192)], 3)
 
 
-@net(dict(batch=8, image=139, width=1 / 8), dict(batch=32, image=299, width=1), rate=0.0001, optimizer="rmsprop")
+@net(dict(batch=16, image=139, width=1 / 8), dict(batch=32, image=299, width=1), rate=0.00003, clip=1.0,
+     optimizer="rmsprop")
 def inception3(m, batch, image, width):
     x, labels = pictures(m, batch, image)
     net3 = Inception3(m, width)
