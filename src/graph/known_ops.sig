@@ -9,7 +9,6 @@ AdjustContrast(images: T, contrast_factor: float, min_value: float, max_value: f
 AdjustContrastv2(images: T, contrast_factor: float) -> output: T; T: {half, float} = float
 AdjustHue(images: T, delta: float) -> output: T; T: {half, float} = float
 AdjustSaturation(images: T, scale: float) -> output: T; T: {half, float} = float
-AllCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; seed: int = 0; seed2: int = 0; stateful
 AllToAll(input: T, group_assignment: int32) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool}; concat_dimension: int; split_dimension: int; split_count: int; stateful
 AnonymousHashTable() -> table_handle: resource; key_dtype: type; value_dtype: type; stateful
 AnonymousIterator() -> handle: resource; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
@@ -75,10 +74,6 @@ BesselK1(x: T) -> y: T; T: {bfloat16, half, float, double}
 BesselK1e(x: T) -> y: T; T: {bfloat16, half, float, double}
 BesselY0(x: T) -> y: T; T: {bfloat16, half, float, double}
 BesselY1(x: T) -> y: T; T: {bfloat16, half, float, double}
-BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T; forget_bias: float = 1; cell_clip: float = 3; use_peephole: bool = false; T: {half, float}
-BlockLSTMGrad(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T, cs_grad: T, h_grad: T) -> x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T; use_peephole: bool; T: {half, float}
-BlockLSTMGradV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T, cs_grad: T, h_grad: T) -> x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T; use_peephole: bool; T: {half, float}
-BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T; cell_clip: float = 0; use_peephole: bool = false; T: {half, float}
 BoostedTreesAggregateStats(node_ids: int32, gradients: float, hessians: float, feature: int32) -> stats_summary: float; max_splits: int >= 1; num_buckets: int >= 1
 BoostedTreesBucketize(float_values: num_features * float, bucket_boundaries: num_features * float) -> buckets: num_features * int32; num_features: int >= 0
 BoostedTreesCalculateBestFeatureSplit(node_id_range: int32, stats_summary: float, l1: float, l2: float, tree_complexity: float, min_node_weight: float) -> node_ids: int32, gains: float, feature_dimensions: int32, thresholds: int32, left_node_contribs: float, right_node_contribs: float, split_with_default_directions: string; logits_dimension: int >= 1; split_type: {"inequality", "equality"} = "inequality"
@@ -146,7 +141,6 @@ CombinedNonMaxSuppression(boxes: float, scores: float, max_output_size_per_class
 CompositeTensorVariantFromComponents(components: Tcomponents) -> encoded: variant; metadata: string; Tcomponents: list(type) >= 0
 CompositeTensorVariantToComponents(encoded: variant) -> components: Tcomponents; metadata: string; Tcomponents: list(type) >= 0
 CompressElement(components: input_types) -> compressed: variant; input_types: list(type) >= 1
-ComputeAccidentalHits(true_classes: int64, sampled_candidates: int64) -> indices: int32, ids: int64, weights: float; num_true: int; seed: int = 0; seed2: int = 0
 ComputeBatchSize(input_dataset: variant) -> batch_size: int64
 ComputeDedupDataSize() -> num_elements: int32; config: string; stateful
 ComputeDedupDataSizeV2() -> num_elements: int32; config: string; embedding_partitions: string; hbm_buffers_config: string; tpu_topology: string; stateful
@@ -348,7 +342,6 @@ FixedLengthRecordDataset(filenames: string, header_bytes: int64, record_bytes: i
 FixedLengthRecordDatasetV2(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64, compression_type: string) -> handle: variant; metadata: string = ""; stateful
 FixedLengthRecordReader() -> reader_handle: ref string; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use FixedLengthRecordReaderV2")
 FixedLengthRecordReaderV2() -> reader_handle: resource; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; encoding: string = ""; stateful
-FixedUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; vocab_file: string = ""; distortion: float = 1; num_reserved_ids: int = 0; num_shards: int >= 1 = 1; shard: int >= 0 = 0; unigrams: list(float) = []; seed: int = 0; seed2: int = 0; stateful
 FlatMapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 FlushSummaryWriter(writer: resource); stateful
 For(start: int32, limit: int32, delta: int32, input: T) -> output: T; T: list(type) >= 0; body: func
@@ -360,8 +353,6 @@ FresnelCos(x: T) -> y: T; T: {bfloat16, half, float, double}
 FresnelSin(x: T) -> y: T; T: {bfloat16, half, float, double}
 FusedPadConv2D(input: T, paddings: int32, filter: T) -> output: T; T: {half, bfloat16, float, double}; mode: {"REFLECT", "SYMMETRIC"}; strides: list(int); padding: {"SAME", "VALID"}
 FusedResizeAndPadConv2D(input: T, size: int32, paddings: int32, filter: T) -> output: T; T: {half, float, double}; resize_align_corners: bool = false; mode: {"REFLECT", "SYMMETRIC"}; strides: list(int); padding: {"SAME", "VALID"}
-GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> r: T, u: T, c: T, h: T; T: {float}
-GRUBlockCellGrad(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T; T: {float}
 GenerateBoundingBoxProposals(scores: float, bbox_deltas: float, image_info: float, anchors: float, nms_threshold: float, pre_nms_topn: int32, min_size: float) -> rois: float, roi_probabilities: float; post_nms_topn: int = 300
 GenerateVocabRemapping(new_vocab_file: string, old_vocab_file: string) -> remapping: int64, num_present: int32; new_vocab_offset: int >= 0; num_new_vocab: int >= 0; old_vocab_size: int >= -1 = -1
 GeneratorDataset(init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args, finalize_func_other_args: Tfinalize_func_args) -> handle: variant; init_func: func; next_func: func; finalize_func: func; Tinit_func_args: list(type) >= 0; Tnext_func_args: list(type) >= 0; Tfinalize_func_args: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
@@ -427,10 +418,7 @@ KmeansPlusPlusInitialization(points: float, num_to_sample: int64, seed: int64, n
 KthOrderStatistic(input: float) -> output: float; k: int
 LMDBDataset(filenames: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 LMDBReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; stateful
-LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T; forget_bias: float = 1; cell_clip: float = 3; use_peephole: bool = false; T: {half, float}
-LSTMBlockCellGrad(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, cs_grad: T, h_grad: T) -> cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T; use_peephole: bool; T: {half, float}
 LatencyStatsDataset(input_dataset: variant, tag: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-LearnedUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0; stateful
 LegacyParallelInterleaveDatasetV2(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, buffer_output_elements: int64, prefetch_input_elements: int64) -> handle: variant; f: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 ListDataset(tensors: Tinput_types) -> handle: variant; Tinput_types: list(type) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 ListSnapshotChunksDataset(snapshot_path: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
@@ -451,7 +439,6 @@ LoadTPUEmbeddingProximalYogiParameters(parameters: float, v: float, m: float); t
 LoadTPUEmbeddingRMSPropParameters(parameters: float, ms: float, mom: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingStochasticGradientDescentParameters(parameters: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T; T: {half, float, double, complex64, complex128}
-LogUniformCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0; stateful
 Lu(input: T) -> lu: T, p: output_idx_type; T: {double, float, half, complex64, complex128}; output_idx_type: {int32, int64} = int32
 MakeIterator(dataset: variant, iterator: resource); stateful
 MakeUnique(input: float) -> output: float
@@ -847,7 +834,6 @@ SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) 
 SparseTensorDenseMatMul(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> product: T; T: type; Tindices: {int32, int64} = int64; adjoint_a: bool = false; adjoint_b: bool = false
 SparseTensorSliceDataset(indices: int64, values: Tvalues, dense_shape: int64) -> handle: variant; Tvalues: type; stateful
 SparseTensorToCSRSparseMatrix(indices: int64, values: T, dense_shape: int64) -> sparse_matrix: variant; T: {float, double, complex64, complex128}
-SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> dense: T; validate_indices: bool = true; T: type; Tindices: {int32, int64}
 SparseToSparseSetOperation(set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64) -> result_indices: int64, result_values: T, result_shape: int64; set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}
 Spence(x: T) -> y: T; T: {bfloat16, half, float, double}
 SplitDedupData(input: variant) -> integer_tensor: integer_type, float_tensor: float_type; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; tuple_mask: string; config: string = ""
@@ -951,7 +937,6 @@ TextLineReader() -> reader_handle: ref string; skip_header_lines: int = 0; conta
 TextLineReaderV2() -> reader_handle: resource; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful
 ThreadPoolDataset(input_dataset: variant, thread_pool: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ThreadPoolHandle() -> handle: resource; num_threads: int; max_intra_op_parallelism: int = 1; display_name: string; container: string = ""; shared_name: string = ""; stateful
-ThreadUnsafeUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0; stateful
 TileGrad(input: T, multiples: int32) -> output: T; T: type; deprecated(3, "use Sum")
 ToBool(input: T) -> output: bool; T: type
 TopKUnique(input: float) -> topk: float, topk_indices: int32; k: int
@@ -968,7 +953,6 @@ UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int
 UnicodeEncode(input_values: int32, input_splits: Tsplits) -> output: string; errors: {"ignore", "replace", "strict"} = "replace"; output_encoding: {"UTF-8", "UTF-16-BE", "UTF-32-BE"}; replacement_char: int = 65533; Tsplits: {int32, int64} = int64
 UnicodeScript(input: int32) -> output: int32
 UnicodeTranscode(input: string) -> output: string; input_encoding: string; output_encoding: {"UTF-8", "UTF-16-BE", "UTF-32-BE"}; errors: {"strict", "replace", "ignore"} = "replace"; replacement_char: int = 65533; replace_control_characters: bool = false
-UniformCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float; num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0; stateful
 UniformDequantize(input: Tin, scales: float, zero_points: int32) -> output: Tout; Tin: {qint8, quint8, qint32}; Tout: {float}; quantization_axis: int = -1; quantization_min_val: int; quantization_max_val: int
 UniformQuantize(input: Tin, scales: float, zero_points: int32) -> output: Tout; Tin: {float}; Tout: {qint8, quint8, qint32}; quantization_axis: int = -1; quantization_min_val: int; quantization_max_val: int
 UniformQuantizedAdd(lhs: T, rhs: T, lhs_scales: float, lhs_zero_points: int32, rhs_scales: float, rhs_zero_points: int32, output_scales: float, output_zero_points: int32) -> output: T; lhs_quantization_axis: int = -1; lhs_quantization_min_val: int; lhs_quantization_max_val: int; rhs_quantization_axis: int = -1; rhs_quantization_min_val: int; rhs_quantization_max_val: int; output_quantization_axis: int = -1; output_quantization_min_val: int; output_quantization_max_val: int; T: {qint32}

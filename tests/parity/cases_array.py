@@ -257,3 +257,14 @@ def identity_n(tf):
     x = tf.placeholder(tf.float32, [2], "x")
     y = tf.raw_ops.IdentityN(input=[x, tf.constant([1, 2, 3]), tf.constant(b"s")])
     return [([y[1], y[2]], {x: values(f32, (2,))}, []), (list(y), {x: values(f32, (2,))}, [])]
+
+for index in (i32, i64):
+    for dtype in present([f32, f16, i32, i64, u8, boolean, c64, string]):
+        for shape, places in [((5,), [[1], [3]]), ((3, 4), [[0, 1], [0, 3], [2, 0]]), ((2, 3, 2), [[0, 0, 0], [1, 2, 1]]), ((4,), np.zeros((0, 1)))]:
+            places = np.array(places, index)
+            case("SparseToDense", places, np.array(shape, index), values(dtype, (len(places),)), values(dtype, (), key=1), const=(1,), grad=dtype == f32)
+        case("SparseToDense", ints(1, 3, dtype=index), ints(5, dtype=index), values(dtype, ()), values(dtype, (), key=1), const=(1,))
+for places, more in [([3, 1], {}), ([1, 1], {}), ([1, 9], {}), ([-1, 2], {}), ([1, 2, 3], {}), ([1, 9], {"validate_indices": False})]:
+    case("SparseToDense", ints(*places), ints(5), values(f32, (2,)), values(f32, ()), attrs=more, const=(1,), error=True)
+case("SparseToDense", ints(3, 1), ints(5), values(f32, (2,)), values(f32, ()), attrs={"validate_indices": False}, const=(1,))
+case("SparseToDense", np.array(2, i32), ints(5), values(f32, ()), values(f32, (), key=1), const=(1,))

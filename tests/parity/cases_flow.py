@@ -269,3 +269,37 @@ def check_numerics(tf):
     x = tf.placeholder(tf.float32, [None], "x")
     y = tf.raw_ops.CheckNumerics(tensor=x, message="here")
     return [([y], {x: values(f32, (3,))}, []), ([y], {x: np.array([1, np.nan], f32)}, [], {"error": True}), ([y], {x: np.array([np.inf], f32)}, [], {"error": True})]
+
+
+def number_lists(tf):
+    """Two lists of three numbers each, the second with one that was never set."""
+    full = tf.raw_ops.TensorListFromTensor(tensor=tf.constant([1.0, 2.0, 3.0]), element_shape=tf.constant([], tf.int32))
+    part = tf.raw_ops.TensorListReserve(element_shape=tf.constant([], tf.int32), num_elements=3, element_dtype=tf.float32)
+    part = tf.raw_ops.TensorListSetItem(input_handle=part, index=1, item=tf.constant(10.0))
+    return full, part
+
+
+def stacked(tf, a_list):
+    return tf.raw_ops.TensorListStack(input_handle=a_list, element_shape=tf.constant([], tf.int32), element_dtype=tf.float32)
+
+
+@script("AddN", label="lists")
+def add_lists(tf):
+    full, part = number_lists(tf)
+    return [([stacked(tf, tf.raw_ops.AddN(inputs=lists))], {}, []) for lists in ([full, part], [part, full, part], [full], [full, full])]
+
+
+@script("AddN", label="lists of other lengths")
+def add_other_lists(tf):
+    full, _ = number_lists(tf)
+    more = tf.raw_ops.TensorListPushBack(input_handle=full, tensor=tf.constant(1.0))
+    return [([stacked(tf, tf.raw_ops.AddN(inputs=[full, more]))], {}, [], {"error": True})]
+
+
+@script("ZerosLike", label="of a list")
+def zeros_like_list(tf):
+    full, part = number_lists(tf)
+    nested = tf.raw_ops.TensorListFromTensor(tensor=tf.stack([full, part]), element_shape=tf.constant([], tf.int32))
+    zeros = tf.raw_ops.TensorListGetItem(input_handle=tf.raw_ops.ZerosLike(x=nested), index=0, element_shape=tf.constant([], tf.int32), element_dtype=tf.variant)
+    return [([stacked(tf, tf.raw_ops.ZerosLike(x=full)), stacked(tf, tf.raw_ops.ZerosLike(x=part)), stacked(tf, zeros)], {}, []),
+            ([stacked(tf, full)], {}, [])]

@@ -128,3 +128,55 @@ for op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
          attrs={"is_training": False}, tol=1e-3, outs=3)
 case("ResizeBilinear", values(f32, (1, 3, 3, 2)), ints(6, 5), const=(1,), grad=True, tol=1e-4)
 case("ResizeNearestNeighbor", values(f32, (1, 3, 3, 2)), ints(6, 5), const=(1,), grad=True)
+
+
+# ---- cells of recurrent nets
+
+def cell_inputs(dtype, time, batch, inputs, cells):
+    """x, cs_prev, h_prev, w, wci, wcf, wco, b"""
+    front = () if time is None else (time,)
+    shapes = [front + (batch, inputs), (batch, cells), (batch, cells), (inputs + cells, 4 * cells), (cells,), (cells,), (cells,), (4 * cells,)]
+    return [values(dtype, shape, low=-1, high=1, key=i) for i, shape in enumerate(shapes)]
+
+
+CELLS = [(3, 2, 4, 5), (1, 1, 1, 1), (4, 3, 0, 2), (2, 0, 3, 2), (7, 2, 33, 17), (0, 2, 3, 2)]
+for dtype in present([f32, f16]):
+    near = 1e-1 if dtype == f16 else 1e-4
+    for time, batch, inputs, cells in CELLS if dtype == f32 else CELLS[:1]:
+        for peephole in (False, True):
+            front = (batch, cells)
+            one = cell_inputs(dtype, None, batch, inputs, cells)
+            for attrs in ({}, {"forget_bias": 0.0, "cell_clip": 0.3}, {"cell_clip": -1.0}):
+                case("LSTMBlockCell", *one, attrs=dict(attrs, use_peephole=peephole), tol=near)
+            steps = [values(dtype, front, low=0.1, high=0.9, key=i) for i in range(8)]
+            case("LSTMBlockCellGrad", *one, *steps, attrs={"use_peephole": peephole}, tol=near)
+            if not time:
+                continue    # TensorFlow divides by it
+            many = cell_inputs(dtype, time, batch, inputs, cells)
+            every = [values(dtype, (time,) + front, low=0.1, high=0.9, key=i) for i in range(9)]
+            length = np.array(time, i64)
+            for version, attrs in (("", {"forget_bias": 0.5}), ("V2", {}), ("V2", {"cell_clip": 0.3})):
+                case("BlockLSTM" + version, length, *many, attrs=dict(attrs, use_peephole=peephole), const=(0,), tol=near,
+                     grad=dtype == f32 and batch > 0 and inputs > 0 and not version, ys=(1, 6))    # of V2 TensorFlow's Python takes the wrong one
+            for version in ("", "V2") if batch else ():    # TensorFlow leaves the gradients of no batch as they were in memory
+                for steps in {time, time // 2}:
+                    case("BlockLSTMGrad" + version, np.array(steps, i64), *many, *every, attrs={"use_peephole": peephole}, const=(0,), tol=near)
+
+
+@script("BlockLSTM", label="fewer steps than there are", tol=2e-5)
+def fewer_steps(tf):
+    x, cs, h, w, wci, wcf, wco, b = cell_inputs(f32, 5, 2, 3, 4)
+    length = tf.placeholder(tf.int64, [])
+    y = tf.raw_ops.BlockLSTM(seq_len_max=length, x=x, cs_prev=cs, h_prev=h, w=w, wci=wci, wcf=wcf, wco=wco, b=b, use_peephole=True)
+    return [([y.cs, y.h], {length: np.array(n, i64)}, []) for n in (3, 5, 0, 1)]
+
+
+for batch, inputs, cells in [(2, 3, 4), (1, 1, 1), (3, 0, 2), (0, 3, 2), (5, 33, 17)]:
+    shapes = [(batch, inputs), (batch, cells), (inputs + cells, 2 * cells), (inputs + cells, cells), (2 * cells,), (cells,)]
+    gru = [values(f32, shape, low=-1, high=1, key=i) for i, shape in enumerate(shapes)]
+    case("GRUBlockCell", *gru, tol=2e-5)
+    case("GRUBlockCellGrad", *gru, *[values(f32, (batch, cells), low=0.1, high=0.9, key=i) for i in range(4)], tol=2e-5)
+one = cell_inputs(f32, None, 2, 3, 4)
+for i, shape in enumerate([(3, 3), (2, 5), (1, 4), (6, 16), None, None, None, (15,)]):
+    if shape:
+        case("LSTMBlockCell", *[values(f32, shape) if i == j else x for j, x in enumerate(one)], error=True, label="input %d has another shape" % i)

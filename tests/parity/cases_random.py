@@ -87,3 +87,42 @@ def dropout(tf):
     y = tf.nn.dropout(x, rate=0.4, seed=3)
     g = tf.gradients(tf.reduce_sum(y * y), x)[0]
     return [([y, g], {x: values(f32, (4, 5))}, [])] * 3
+
+
+SAMPLERS = {"UniformCandidateSampler": {}, "LogUniformCandidateSampler": {}, "LearnedUnigramCandidateSampler": {},
+            "ThreadUnsafeUnigramCandidateSampler": {}, "AllCandidateSampler": None,
+            "FixedUnigramCandidateSampler": {"unigrams": [float(1 + 7 * k % 11) for k in range(30)]}}
+
+
+def sampler(op, label, n, unique, true_classes, error=False, **attrs):
+    """Three draws of classes, with what is expected of them."""
+    def build(tf):
+        classes = tf.constant(true_classes, tf.int64)
+        out = getattr(tf.raw_ops, op)(true_classes=classes, num_true=true_classes.shape[1], num_sampled=n, unique=unique,
+                                      seed=5, seed2=7, **attrs)
+        return [(list(out), {}, [], {"error": error})] * 3
+    script(op, label=label, tol=3e-6)(build)
+
+
+for op, more in SAMPLERS.items():
+    for n, unique, shape in [(5, False, (2, 1)), (5, True, (2, 1)), (29, True, (3, 2)), (30, True, (1, 4)), (1, False, (0, 1)), (100, False, (4, 3))]:
+        attrs = {} if more is None else dict(more, range_max=30)
+        sampler(op, "%d of 30%s, %s" % (n, " different" if unique else "", list(shape)), n, unique, np.minimum(np.abs(values(i64, shape, low=0, high=29)), n - 1), **attrs)
+    sampler(op, "a true class out of range", 5, True, np.array([[30]], i64), error=True, **({} if more is None else dict(more, range_max=30)))
+    if more is not None:
+        sampler(op, "more than there are", 31, True, np.zeros((1, 1), i64), error=True, **dict(more, range_max=30))
+for top in (1, 2, 3, 1000, 1 << 20, (1 << 40) + 1):
+    for op in ("UniformCandidateSampler", "LogUniformCandidateSampler"):
+        sampler(op, "range %d" % top, 20, False, np.array([[0], [top // 2], [top - 1]], i64), range_max=top)
+for name, attrs in {"distortion": dict(distortion=0.75), "reserved": dict(num_reserved_ids=3, range_max=33),
+                    "shard 0 of 2": dict(num_shards=2, shard=0, range_max=15), "shard 1 of 2": dict(num_shards=2, shard=1, range_max=15),
+                    "reserved in shard 1 of 3": dict(num_reserved_ids=5, num_shards=3, shard=1, range_max=11)}.items():
+    sampler("FixedUnigramCandidateSampler", name, 9, True, np.array([[0], [2], [9]], i64),
+            **dict(dict(range_max=30), **SAMPLERS["FixedUnigramCandidateSampler"], **attrs) if "range_max" not in attrs else
+            dict(SAMPLERS["FixedUnigramCandidateSampler"], **attrs))
+sampler("FixedUnigramCandidateSampler", "another number of weights", 9, True, np.array([[0]], i64), error=True, range_max=31,
+        **SAMPLERS["FixedUnigramCandidateSampler"])
+for shape, n in [((4, 1), 6), ((3, 3), 20), ((0, 2), 3), ((2, 2), 0)]:
+    case("ComputeAccidentalHits", values(i64, shape, low=0, high=8), distinct(i64, (n,)) + n // 2, attrs={"num_true": shape[1]})
+case("ComputeAccidentalHits", np.array([[1, 2]], i64), ints(1, 2, 2, -1, dtype=i64), attrs={"num_true": 2}, label="twice the same candidate")
+case("ComputeAccidentalHits", np.array([[1, 2]], i64), ints(1, dtype=i64), attrs={"num_true": 1}, error=True)

@@ -66,12 +66,8 @@ static Status *dense_run(Kernel *k) {
 
 static void dense_grad(Formula *f) {  // each value's share; the default's is what is left
     Output indices = f->x[0], values = f->x[2], dy = f->dy[0];
-    int rank = output_shape(indices)->rank;
-    if (rank < 0) {
-        formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__, "the rank of sparse_indices is not known"));
-        return;
-    }
-    Output places = rank == 2 ? indices : Reshape(indices, Ints(-1, 1));
+    Output depth = Reshape(Cast(SizeOf(f->x[1]), DT_int32), Ints(1)), rows = Ints(-1);
+    Output matrix[] = {rows, depth}, places = Reshape(indices, Concat(matrix, 2, Int(0)));
     Output shares = GatherNd(dy, places), all = Reshape(dy, Ints(-1));
     f->dx[2] = ReshapeLike(output_shape(values)->rank == 0 ? Sum(shares, Int(0), false) : shares, values);
     f->dx[3] = Sub(Sum(all, Int(0), false), Sum(shares, Int(0), false));

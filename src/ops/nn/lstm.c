@@ -60,7 +60,7 @@ Status *lstm_dims(const Shapes *s, const LstmRow *row, LstmDims *out) {
         TRY(agree(&out->batch, dim_at(&in[i], 0), "the batch"));
         TRY(agree(&out->cells, dim_at(&in[i], 1), "the number of cells"));
     }
-    for (int i = WCI; i <= WCO && node_bool(s->node, "use_peephole"); i++)
+    for (int i = WCI; i <= WCO && (row->block || node_bool(s->node, "use_peephole")); i++)
         TRY(agree(&out->cells, dim_at(&in[i], 0), "the number of cells"));
     int64_t gates = dim_at(&in[B], 0), rows = dim_at(&in[W], 0);
     TRY(agree(&gates, dim_at(&in[W], 1), "the width of the gates"));
@@ -289,7 +289,7 @@ static const LstmRow one_cell = {false, false}, block = {true, false}, block_v2 
 
 const Op op_LSTMBlockCell = {
     .signature = "LSTMBlockCell(" LSTM_IN "forget_bias: float = 1; cell_clip: float = 3; " LSTM_END,
-    .doc = "One step of an LSTM.", .needs = "matrix(x), " VECTORS, .grad = cell_grad, .row = &one_cell, LSTM_FIELDS,
+    .doc = "One step of an LSTM.", .needs = "matrix(x), nonempty(cs_prev), " VECTORS, .grad = cell_grad, .row = &one_cell, LSTM_FIELDS,
 };
 const Op op_BlockLSTM = {
     .signature = "BlockLSTM(seq_len_max: int64, " LSTM_IN "forget_bias: float = 1; cell_clip: float = 3; " LSTM_END,

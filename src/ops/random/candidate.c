@@ -13,7 +13,7 @@ typedef struct {
     int64_t (*draw)(const Candidates *c, Numbers *numbers);
     float (*chance)(const Candidates *c, int64_t class);
     Status *(*open)(const Node *node, Candidates *c);
-    bool learns;    // counts the true classes it sees: those must be in range
+    bool learns;    // counts the true classes it sees
     bool all;       // every class, once
 } Way;
 
@@ -72,8 +72,7 @@ static int64_t fixed_draw(const Candidates *c, Numbers *numbers) {
     return weights_draw(&c->weights, numbers);
 }
 static float fixed_chance(const Candidates *c, int64_t class) {
-    bool known = class >= 0 && class < c->weights.n;
-    return known ? (float)((double)c->weights.weights[class] / c->weights.total) : 0;
+    return (float)((double)c->weights.weights[class] / c->weights.total);
 }
 
 // ---------------------------------------- weights from an attribute or a file
@@ -214,7 +213,7 @@ static Status *draw_all(Kernel *k, Candidates *c) {
     const int64_t *true_classes = k->in[0]->data;
     int64_t *out = k->out[0]->data, n = own->n_sampled, n_true = own->batch * own->n_true, tries = n;
     float *true_expected = k->out[1]->data, *out_expected = k->out[2]->data;
-    for (int64_t i = 0; c->way->learns && i < n_true; i++)
+    for (int64_t i = 0; i < n_true; i++)
         if (true_classes[i] < 0 || true_classes[i] >= c->range)
             KERNEL_INDEX_ERROR("true_classes", i, true_classes[i], c->range);
     if (own->unique && !c->way->all)
