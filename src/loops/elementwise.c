@@ -12,14 +12,19 @@ typedef struct {
 
 static const Row op_rows[ELEMENTWISE_OPS] = {
 #define UNARY(name, kinds, expression) {#name, 1, false, false},
+#define UNARY_LONG UNARY
 #define UNARY_TO_BOOL(name, kinds, expression) {#name, 1, true, false},
 #define UNARY_TO_REAL(name, kinds, expression) {#name, 1, false, true},
 #define UNARY_GUARDED(name, kinds, expression, guard, careful) {#name, 1, false, false},
 #define UNARY_ALSO(name, kinds, expression)
 #define BINARY(name, kinds, expression) {#name, 2, false, false},
+#define BINARY_HOT BINARY
+#define BINARY_HOT_ALSO(name, kinds, expression)
+#define BINARY_LONG BINARY
 #define BINARY_ALSO(name, kinds, expression)
 #define COMPARE(name, kinds, expression) {#name, 2, true, false},
 #define COMPARE_ALSO(name, kinds, expression)
+#define TWIN(name)
 #include "loops/unary.def"
 #include "loops/binary.def"
 #include "loops/compare.def"

@@ -9,14 +9,19 @@
 
 typedef enum {
 #define UNARY(name, kinds, expression) ELEMENTWISE_##name,
+#define UNARY_LONG UNARY
 #define UNARY_TO_BOOL UNARY
 #define UNARY_TO_REAL UNARY
 #define UNARY_GUARDED(name, kinds, expression, guard, careful) ELEMENTWISE_##name,
 #define UNARY_ALSO(name, kinds, expression)
 #define BINARY(name, kinds, expression) ELEMENTWISE_##name,
+#define BINARY_HOT BINARY
+#define BINARY_HOT_ALSO(name, kinds, expression)
+#define BINARY_LONG BINARY
 #define BINARY_ALSO(name, kinds, expression)
 #define COMPARE(name, kinds, expression) ELEMENTWISE_##name,
 #define COMPARE_ALSO(name, kinds, expression)
+#define TWIN(name)
 #include "loops/unary.def"
 #include "loops/binary.def"
 #include "loops/compare.def"

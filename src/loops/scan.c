@@ -15,15 +15,15 @@ static void store_index(DType index, void *out, int64_t at, int64_t value) {
 }
 
 static const ArgLoops *arg_loops(DType compute) {
-    const ArgLoops *arg = loops_table()->arg;
+    const ArgLoops *const *arg = loops_table()->arg;
     switch (compute) {
-    case DT_float: return &arg[TYPE_F32];
-    case DT_double: return &arg[TYPE_F64];
-    case DT_int32: return &arg[TYPE_I32];
-    case DT_int64: return &arg[TYPE_I64];
-    case DT_uint32: return &arg[TYPE_U32];
-    case DT_uint64: return &arg[TYPE_U64];
-    case DT_bool: return &arg[TYPE_BOOL];
+    case DT_float: return arg[TYPE_F32];
+    case DT_double: return arg[TYPE_F64];
+    case DT_int32: return arg[TYPE_I32];
+    case DT_int64: return arg[TYPE_I64];
+    case DT_uint32: return arg[TYPE_U32];
+    case DT_uint64: return arg[TYPE_U64];
+    case DT_bool: return arg[TYPE_BOOL];
     default: return NULL;
     }
 }

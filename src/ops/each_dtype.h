@@ -16,6 +16,7 @@
 #endif
 
 #ifdef EACH_FLOAT
+#define IS_SIXTEEN_BITS
 #define T Half
 #define ACC float
 #define DTYPE_NAME half
@@ -37,6 +38,7 @@
 #undef DTYPE_NAME
 #undef LOAD
 #undef STORE
+#undef IS_SIXTEEN_BITS
 
 #define LOAD(x) (x)
 #define STORE(v) ((T)(v))

@@ -6,5 +6,6 @@
 #define T float
 #define R float
 #define TYPE f32
+#define WHOLE 16
 #define M(name) f32_##name
 #include "loops/level/elementwise_rows.h"

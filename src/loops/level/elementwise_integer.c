@@ -9,6 +9,7 @@
 #define WRAP uint32_t
 #define IS_SIGNED 1
 #define TYPE i32
+#define UNSIGNED u32
 #define INTEGER(name) i32_##name
 #include "loops/level/math_integer.h"
 #include "loops/level/elementwise_rows.h"
@@ -16,6 +17,7 @@
 #undef R
 #undef WRAP
 #undef IS_SIGNED
+#undef UNSIGNED
 #undef TYPE
 #undef INTEGER
 
@@ -24,6 +26,7 @@
 #define WRAP uint64_t
 #define IS_SIGNED 1
 #define TYPE i64
+#define UNSIGNED u64
 #define INTEGER(name) i64_##name
 #include "loops/level/math_integer.h"
 #include "loops/level/elementwise_rows.h"
@@ -31,6 +34,7 @@
 #undef R
 #undef WRAP
 #undef IS_SIGNED
+#undef UNSIGNED
 #undef TYPE
 #undef INTEGER
 
@@ -48,6 +52,7 @@
 #undef R
 #undef WRAP
 #undef IS_SIGNED
+#undef UNSIGNED
 #undef TYPE
 #undef INTEGER
 
@@ -63,6 +68,7 @@
 #undef R
 #undef WRAP
 #undef IS_SIGNED
+#undef UNSIGNED
 #undef TYPE
 #undef INTEGER
 

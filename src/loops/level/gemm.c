@@ -4,19 +4,13 @@
 
 #include "loops/level/table.h"
 
-#if LOOPS_LEVEL == 4
-enum { MOST_ROWS = 12 };
-#elif LOOPS_LEVEL == 3
-enum { MOST_ROWS = 6 };
-#else
-enum { MOST_ROWS = 4 };
-#endif
-
 extern const TransposeFn LEVEL(loop_transposes)[6];
 
 #define T float
 #define NAME f32
+#define TALL
 #include "loops/level/gemm_rows.h"
+#undef TALL
 #undef T
 #undef NAME
 #define T double

@@ -1,11 +1,21 @@
-// Matrix products of one real type, row-major. Included once per type with T and NAME set.
+// Matrix products of one real type, row-major. Included once per type with T and NAME set, and TALL where tiles of
+// more than 8 rows are worth their code.
 //
-// A register tile of up to MOST_ROWS rows by two vectors of columns runs down k. Large operands are packed into panels that stay in
-// the caches; small ones are read where they lie.
+// A register tile of up to MOST_ROWS rows by two vectors of columns runs down k. Large operands are packed into panels that
+// stay in the caches; small ones are read where they lie.
 #define PASTE3_(a, b) a##_##b
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(name) PASTE3(name, NAME)
 
+#if LOOPS_LEVEL == 4 && defined(TALL)
+enum { FN(MOST_ROWS) = 12 };
+#elif LOOPS_LEVEL == 4
+enum { FN(MOST_ROWS) = 8 };
+#elif LOOPS_LEVEL == 3
+enum { FN(MOST_ROWS) = 6 };
+#else
+enum { FN(MOST_ROWS) = 4 };
+#endif
 enum { FN(WIDTH) = LANES * (int)sizeof(float) / (int)sizeof(T) };
 typedef T FN(Vector) __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(T)), may_alias));
 
@@ -17,7 +27,7 @@ typedef struct {
 
 // c[rows][vectors * WIDTH] = a * b, + c, + bias, cut at 0.
 INLINE void FN(tile)(const FN(Tile) *t, const T *a, const T *b, T *c, const int rows, const int vectors) {
-    FN(Vector) sum[MOST_ROWS][2];
+    FN(Vector) sum[FN(MOST_ROWS)][2];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
@@ -67,25 +77,31 @@ BOTH(1) BOTH(2) BOTH(3) BOTH(4)
 BOTH(5) BOTH(6)
 #endif
 #if LOOPS_LEVEL >= 4
-BOTH(7) BOTH(8) BOTH(9) BOTH(10) BOTH(11) BOTH(12)
+BOTH(7) BOTH(8)
+#ifdef TALL
+BOTH(9) BOTH(10) BOTH(11) BOTH(12)
+#endif
 #endif
 #undef BOTH
 #undef ONE_TILE
 #define BOTH(rows) {FN(tile_##rows##_1), FN(tile_##rows##_2)}
-static const FN(TileFn) FN(tiles)[MOST_ROWS + 1][2] = {
+static const FN(TileFn) FN(tiles)[FN(MOST_ROWS) + 1][2] = {
     {NULL, NULL}, BOTH(1), BOTH(2), BOTH(3), BOTH(4),
 #if LOOPS_LEVEL >= 3
     BOTH(5), BOTH(6),
 #endif
 #if LOOPS_LEVEL >= 4
-    BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12),
+    BOTH(7), BOTH(8),
+#ifdef TALL
+    BOTH(9), BOTH(10), BOTH(11), BOTH(12),
+#endif
 #endif
 };
 #undef BOTH
 
 // A tile narrower than its vectors goes through a full one. b must have whole vectors to read.
 static void FN(edge)(FN(Tile) t, const T *a, const T *b, T *c, int rows, int64_t width) {
-    T tile[MOST_ROWS * 2 * FN(WIDTH)], bias[2 * FN(WIDTH)] = {0};
+    T tile[FN(MOST_ROWS) * 2 * FN(WIDTH)], bias[2 * FN(WIDTH)] = {0};
     int vectors = width > FN(WIDTH) ? 2 : 1, full = vectors * FN(WIDTH);
     for (int i = 0; i < rows && t.accumulate; i++)
         for (int j = 0; j < full; j++)
@@ -107,8 +123,8 @@ static void FN(edge)(FN(Tile) t, const T *a, const T *b, T *c, int rows, int64_t
 static void FN(strip)(FN(Tile) t, const T *a, int64_t panel, const T *b, T *c, int64_t m, int64_t width) {
     int vectors = width > FN(WIDTH) ? 2 : 1;
     bool whole = width == vectors * FN(WIDTH);
-    for (int64_t i = 0; i < m; i += MOST_ROWS) {
-        int rows = (int)(m - i < MOST_ROWS ? m - i : MOST_ROWS);
+    for (int64_t i = 0; i < m; i += FN(MOST_ROWS)) {
+        int rows = (int)(m - i < FN(MOST_ROWS) ? m - i : FN(MOST_ROWS));
         const T *left = a + i * panel;
         if (whole)
             FN(tiles)[rows][vectors - 1](&t, left, b, c + i * t.ldc);
@@ -141,17 +157,17 @@ static void FN(pack_b)(const T *b, int64_t row, int64_t column, int64_t k, int64
 
 // Panels of MOST_ROWS rows, columns of k one after the other.
 static void FN(pack_a)(const T *a, int64_t row, int64_t column, int64_t m, int64_t k, T *out) {
-    for (int64_t i = 0; i < m; i += MOST_ROWS) {
-        int64_t rows = m - i < MOST_ROWS ? m - i : MOST_ROWS;
+    for (int64_t i = 0; i < m; i += FN(MOST_ROWS)) {
+        int64_t rows = m - i < FN(MOST_ROWS) ? m - i : FN(MOST_ROWS);
         if (row == 1)
             for (int64_t p = 0; p < k; p++)
                 for (int64_t r = 0; r < rows; r++)
-                    out[p * MOST_ROWS + r] = a[i + r + p * column];
+                    out[p * FN(MOST_ROWS) + r] = a[i + r + p * column];
         else
             for (int64_t r = 0; r < rows; r++)
                 for (int64_t p = 0; p < k; p++)
-                    out[p * MOST_ROWS + r] = a[(i + r) * row + p * column];
-        out += k * MOST_ROWS;
+                    out[p * FN(MOST_ROWS) + r] = a[(i + r) * row + p * column];
+        out += k * FN(MOST_ROWS);
     }
 }
 
@@ -237,7 +253,7 @@ static void FN(gemm)(const GemmShape *g, const void *a_, const void *b_, void *c
                 const T *left = a + ic * a_row + pc * a_column;
                 if (pack_a)
                     FN(pack_a)(left, a_row, a_column, m, k, packed_a);
-                t.am = pack_a ? 1 : a_row, t.ak = pack_a ? MOST_ROWS : a_column;
+                t.am = pack_a ? 1 : a_row, t.ak = pack_a ? FN(MOST_ROWS) : a_column;
                 for (int64_t j = 0; j < n;) {
                     bool in_place = j < whole;
                     int64_t end = in_place ? whole : n, width = end - j < PANEL ? end - j : PANEL;

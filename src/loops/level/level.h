@@ -14,8 +14,8 @@
 #define LEVEL_PASTE(name, level) LEVEL_PASTE_(name, level)
 #define LEVEL(name) LEVEL_PASTE(name, LOOPS_LEVEL)
 
-// Complex loops gain nothing from wider vectors and integer ones nothing from 512 bits: the higher levels use the lower
-// ones' (cmake/library.cmake leaves the files out). That saves 350 KB.
+// Complex loops gain nothing from wider vectors, integer ones and casts nothing from 512 bits: the higher levels use the
+// lower ones' (cmake/library.cmake leaves the files out).
 #define COMPLEX_LEVEL(name) LEVEL_PASTE(name, 1)
 #if LOOPS_LEVEL == 4
 #define INTEGER_LEVEL(name) LEVEL_PASTE(name, 3)
@@ -30,6 +30,7 @@
 #define VECTOR_LOOP _Pragma("GCC ivdep")
 #endif
 
+#define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline, unused))
 
 // The widest vector registers that the level has, in floats.

@@ -1,4 +1,5 @@
-// The folds of one type. Included once per type with T, A (the accumulator), NAME and the folds' expressions set.
+// The folds of one type. Included once per type with T, A (the accumulator), NAME and the folds' expressions set, in the
+// order of Fold.
 //
 // Sums are blocked: a few hundred elements in the type itself, in as many running sums as keep the vector units busy,
 // then into the wider accumulator. The order depends on the extents only.
@@ -78,8 +79,31 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(BLOCK) = 1024 };
             }                                                                                                 \
         }                                                                                                     \
     }
+// The signed type's folds are the unsigned one's: the bits are the same.
+#define FOLD_TWIN(fold)                                                                                       \
+    static void FN(fold##_row)(const void *in, int64_t n, void *acc) TWIN(fold##_row);                        \
+    static void FN(fold##_each)(const void *in, int64_t rows, int64_t n, void *acc) TWIN(fold##_each);        \
+    static void FN(fold##_rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc)           \
+        TWIN(fold##_rows);
+#define TWIN(name) __attribute__((alias(TEXT(PASTE3(name, UNSIGNED)))))
+#define TEXT_(name) #name
+#define TEXT(name) TEXT_(name)
+#define FOLD_NONE
 REDUCE_FOLDS
+#undef FOLD_NONE
 #undef FOLD_LOOPS
+#undef FOLD_TWIN
+#undef TWIN
+#undef TEXT
+#undef TEXT_
+
+#define FOLD_LOOPS(fold, begin, step, join) {FN(fold##_row), FN(fold##_rows), FN(fold##_each)},
+#define FOLD_TWIN(fold) FOLD_LOOPS(fold, , , )
+#define FOLD_NONE {0},
+const FoldLoops LEVEL(FN(loop_folds))[FOLDS] = {REDUCE_FOLDS};
+#undef FOLD_LOOPS
+#undef FOLD_TWIN
+#undef FOLD_NONE
 
 #ifdef HAS_ORDER
 #define ARG_LOOP(name, better)                                                                                \
@@ -100,6 +124,7 @@ REDUCE_FOLDS
 ARG_LOOP(greatest, x > y)
 ARG_LOOP(least, x < y)
 #undef ARG_LOOP
+const ArgLoops LEVEL(FN(loop_args)) = {FN(greatest), FN(least)};
 #endif
 #undef FN
 #undef PASTE3

@@ -5,9 +5,12 @@ extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], INT
     COMPLEX_LEVEL(loop_table_c128)[], INTEGER_LEVEL(loop_table_b8)[];
 extern const SelectFn LEVEL(loop_selects)[5];
 extern const SixteenTable LEVEL(loop_sixteen);
-extern const ConvertFn LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
-extern const FoldLoops LEVEL(loop_folds)[TYPES][FOLDS];
-extern const ArgLoops LEVEL(loop_args)[TYPES];
+extern const ConvertFn INTEGER_LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
+extern const FoldLoops LEVEL(loop_folds_f32)[], LEVEL(loop_folds_f64)[], INTEGER_LEVEL(loop_folds_i32)[],
+    INTEGER_LEVEL(loop_folds_i64)[], INTEGER_LEVEL(loop_folds_u32)[], INTEGER_LEVEL(loop_folds_u64)[],
+    COMPLEX_LEVEL(loop_folds_c64)[], COMPLEX_LEVEL(loop_folds_c128)[], INTEGER_LEVEL(loop_folds_b8)[];
+extern const ArgLoops LEVEL(loop_args_f32), LEVEL(loop_args_f64), INTEGER_LEVEL(loop_args_i32),
+    INTEGER_LEVEL(loop_args_i64), INTEGER_LEVEL(loop_args_u32), INTEGER_LEVEL(loop_args_u64), INTEGER_LEVEL(loop_args_b8);
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
 extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
@@ -23,9 +26,12 @@ const LoopTable LEVEL(loops) = {
                     INTEGER_LEVEL(loop_table_b8)},
     .select = LEVEL(loop_selects),
     .sixteen = &LEVEL(loop_sixteen),
-    .cast = LEVEL(loop_casts),
-    .fold = LEVEL(loop_folds),
-    .arg = LEVEL(loop_args),
+    .cast = INTEGER_LEVEL(loop_casts),
+    .fold = {LEVEL(loop_folds_f32), LEVEL(loop_folds_f64), INTEGER_LEVEL(loop_folds_i32), INTEGER_LEVEL(loop_folds_i64),
+             INTEGER_LEVEL(loop_folds_u32), INTEGER_LEVEL(loop_folds_u64), COMPLEX_LEVEL(loop_folds_c64),
+             COMPLEX_LEVEL(loop_folds_c128), INTEGER_LEVEL(loop_folds_b8)},
+    .arg = {&LEVEL(loop_args_f32), &LEVEL(loop_args_f64), &INTEGER_LEVEL(loop_args_i32), &INTEGER_LEVEL(loop_args_i64),
+            &INTEGER_LEVEL(loop_args_u32), &INTEGER_LEVEL(loop_args_u64), [TYPE_BOOL] = &INTEGER_LEVEL(loop_args_b8)},
     .transpose = LEVEL(loop_transposes),
     .gemm = LEVEL(loop_gemms),
     .window = &LEVEL(loop_windows),

@@ -32,7 +32,7 @@ typedef struct {
 // out[j * to + i] = in[i * from + j], 0 <= i < rows, 0 <= j < columns.
 typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
 
-// Blocks of a large product: of k, of columns and of rows (a multiple of 12, 6 and 4).
+// Blocks of a large product: of k, of columns and of rows (a multiple of 12, 8, 6 and 4).
 // A left operand of no more than GEMM_IN_PLACE elements is read where it lies.
 enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96, GEMM_IN_PLACE = 8192 };
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
@@ -102,8 +102,8 @@ typedef struct {
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
     const SixteenTable *sixteen;
     const ConvertFn (*cast)[CAST_TYPES];       // [from][to]
-    const FoldLoops (*fold)[FOLDS];            // [type][fold], NULL functions where the type has no such fold
-    const ArgLoops *arg;                       // [type]
+    const FoldLoops *fold[TYPES];              // each [FOLDS], NULL functions where the type has no such fold
+    const ArgLoops *arg[TYPES];                // NULL for complex types
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
     const WindowTable *window;

@@ -2,7 +2,7 @@
 #define SELF "ops/train/adaptive.c"
 #include "ops/train/rule.h"
 
-#if defined(T) && !defined(IS_INTEGER)  // ---------------------------------------- kernels, once per dtype
+#if defined(T) && !defined(IS_INTEGER) && !defined(IS_SIXTEEN_BITS)  // ---------------------------------------- kernels, once per dtype
 
 RULE_KERNEL(adagrad, 2, ACC lr = SCALAR(0),
     if (rule->update_slots)

@@ -2,7 +2,7 @@
 #define SELF "ops/train/ftrl.c"
 #include "ops/train/rule.h"
 
-#if defined(T) && !defined(IS_INTEGER) && !defined(IS_COMPLEX)  // ---------------- kernels, once per dtype
+#if defined(T) && !defined(IS_INTEGER) && !defined(IS_SIXTEEN_BITS) && !defined(IS_COMPLEX)  // ---------------- kernels, once per dtype
 
 static inline ACC FN(raise)(ACC x, ACC power) {
     return power == (ACC)-0.5 ? ROOT(x) : POWER(x, -power);
@@ -29,7 +29,7 @@ RULE_KERNEL(ftrl_v2, 3,
 // x1 is the sum of gradients, x2 that of their squares.
 RULE_KERNEL(adagrad_da, 3,
     ACC lr = SCALAR(0); ACC l1 = SCALAR(1); ACC l2 = SCALAR(2);
-    ACC steps = (ACC)*(const int64_t *)k->in[rule->scalar[3]]->data,
+    ACC steps = (ACC)*(const int64_t *)data->scalar[3],
     x1 += g;
     x2 += g * g;
     ACC size = l2 * steps * lr + ROOT(x2);

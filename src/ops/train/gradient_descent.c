@@ -2,7 +2,7 @@
 #define SELF "ops/train/gradient_descent.c"
 #include "ops/train/rule.h"
 
-#if defined(T) && !defined(IS_INTEGER)  // ---------------------------------------- kernels, once per dtype
+#if defined(T) && !defined(IS_INTEGER) && !defined(IS_SIXTEEN_BITS)  // ---------------------------------------- kernels, once per dtype
 
 RULE_KERNEL(gradient_descent, 1, ACC alpha = SCALAR(0), x0 -= alpha * g)
 

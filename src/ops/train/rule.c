@@ -1,4 +1,5 @@
 // Rule — see rule.h: shapes, geometry and the walk of updates.
+#include "base/checked.h"
 #include "ops/train/rule.h"
 
 static Status *find_inputs(const Node *node, Rule *rule) {
@@ -16,7 +17,7 @@ static Status *find_inputs(const Node *node, Rule *rule) {
         else if (rule->n_scalars < MOST_SCALARS)
             rule->scalar[rule->n_scalars++] = i;
     }
-    NEED(rule->n_vars && rule->grad >= 0, INTERNAL, "a rule needs variables and a gradient");
+    NEED(rule->n_vars && rule->n_vars <= MOST_VARS && rule->grad >= 0, INTERNAL, "a rule needs variables and a gradient");
     return OK;
 }
 
@@ -87,6 +88,11 @@ Status *rule_prepare(Prepare *p) {
         rule->rows = out.dims[0];
         rule->row = shape_span(&out, 1, out.rank);
     }
+    DType dtype = p->in[0]->dtype;
+    rule->narrow = dtype == DT_half || dtype == DT_bfloat16;
+    if (rule->narrow)
+        NEED(cast_find(dtype, DT_float, &rule->widen) && cast_find(DT_float, dtype, &rule->narrowed), INTERNAL,
+             "no way from %s to float and back", dtype_name(dtype));
     p->cost = rule->count * rule->n_vars;
     return OK;
 }
@@ -96,9 +102,54 @@ typedef struct {
     RuleFn *fn;
 } Work;
 
+static const char *element(const Tensor *tensor, int64_t at) {
+    return (const char *)tensor->data + (size_t)at * dtype_size(tensor->dtype);
+}
+
+// A tile of floats of each variable and of the gradient, computed on and put back.
+enum { TILE = 256 };
+
+static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at, int64_t from, int64_t n) {
+    const Rule *rule = k->own;
+    float scalars[MOST_SCALARS], x[MOST_VARS][TILE], gradient[TILE];
+    for (int j = 0; j < rule->n_scalars; j++) {
+        if (k->in[rule->scalar[j]]->dtype != k->in[0]->dtype)
+            continue;  // a step's number
+        cast_run(&rule->widen, data.scalar[j], &scalars[j], 1);
+        data.scalar[j] = &scalars[j];
+    }
+    data.gradient = gradient;
+    for (int64_t first = 0; first < n; first += TILE) {
+        int64_t count = min_i64(TILE, n - first);
+        cast_run(&rule->widen, element(k->in[rule->grad], from + first), gradient, count);
+        for (int i = 0; i < rule->n_vars; i++) {
+            data.x[i] = x[i];
+            cast_run(&rule->widen, element(k->in[i], at + first), x[i], count);
+        }
+        fn(rule, &data, count);
+        for (int i = rule->n_vars - 1; i >= 0; i--)
+            cast_run(&rule->narrowed, x[i], (void *)element(k->in[i], at + first), count);
+    }
+}
+
+// Elements [at, at + n) of the variables by elements [from, from + n) of the gradient.
+static void update(const Kernel *k, RuleFn *fn, int64_t at, int64_t from, int64_t n) {
+    const Rule *rule = k->own;
+    RuleData data = {.gradient = element(k->in[rule->grad], from)};
+    for (int j = 0; j < rule->n_scalars; j++)
+        data.scalar[j] = k->in[rule->scalar[j]]->data;
+    if (rule->narrow) {
+        update_narrow(k, fn, data, at, from, n);
+        return;
+    }
+    for (int i = 0; i < rule->n_vars; i++)
+        data.x[i] = (void *)element(k->in[i], at);
+    fn(rule, &data, n);
+}
+
 static void dense_range(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
-    work->fn(work->k, work->k->own, first, first, last - first);
+    update(work->k, work->fn, first, first, last - first);
 }
 
 Status *rule_run(Kernel *k, RuleFn *fn) {
@@ -116,6 +167,6 @@ Status *rule_run(Kernel *k, RuleFn *fn) {
             KERNEL_INDEX_ERROR("indices", i, at, rule->rows);
     }
     for (int64_t i = 0; i < n; i++)
-        fn(k, rule, tensor_int(indices, i) * rule->row, i * rule->row, rule->row);
+        update(k, fn, tensor_int(indices, i) * rule->row, i * rule->row, rule->row);
     return OK;
 }

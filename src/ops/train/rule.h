@@ -2,16 +2,21 @@
 //
 // A rule's inputs are its variables (Op.update), the gradient ("grad" or "delta"), for a sparse one "indices", and scalars.
 // The variables and the gradient have one shape; a sparse gradient has one row for each index. A rule is written as a
-// function that updates elements [at, at + n) of the variables by elements [from, from + n) of the gradient.
+// function that updates n elements of the variables by as many of the gradient. There is one for float, which serves half
+// and bfloat16 too, a tile at a time, one for double and often one for each complex type.
 #pragma once
+#include "loops/cast.h"
 #include "ops/op.h"
 
-// The update loops are worth vectorising, which gcc does at this level only; clang does it at the usual one.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+// The update loops are worth vectorising, which gcc has to be told; clang does it anyway.
+#if defined(__clang__)
+#define UPDATE_LOOP
+#else
+#pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
+#define UPDATE_LOOP _Pragma("GCC ivdep")  // variables may be the same, never shifted against each other
 #endif
 
-enum { MOST_SCALARS = 8 };
+enum { MOST_SCALARS = 8, MOST_VARS = 4 };
 
 typedef struct {
     int n_vars, grad, indices;           // inputs; indices is -1 for a dense rule
@@ -19,9 +24,17 @@ typedef struct {
     bool nesterov, update_slots, linear_by_lr;
     int64_t count;                       // elements of the gradient
     int64_t row, rows;                   // sparse: elements of a row, rows of the variables
+    bool narrow;                         // half or bfloat16: the rule sees floats
+    CastLoop widen, narrowed;
 } Rule;
 
-typedef void RuleFn(const Kernel *k, const Rule *rule, int64_t at, int64_t from, int64_t n);
+// What a rule sees, in the type that it computes in.
+typedef struct {
+    void *x[MOST_VARS];                  // elements of the variables
+    const void *gradient;
+    const void *scalar[MOST_SCALARS];    // in the order of the inputs
+} RuleData;
+typedef void RuleFn(const Rule *rule, const RuleData *data, int64_t n);
 
 Status *rule_shape(Shapes *s);
 Status *rule_prepare(Prepare *p);
@@ -31,9 +44,9 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 #define RULE_TYPES                                                                                             \
     "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
     "quint16, uint16, complex128, half, uint32, uint64}"
-#define RULE_REALS(fn) KERNELS(FLOATS, fn)
-#define FLOATS_AND_COMPLEXES(X, a) FLOATS(X, a) COMPLEXES(X, a)
-#define RULE_NUMBERS(fn) KERNELS(FLOATS_AND_COMPLEXES, fn)
+#define BY_FLOAT(fn) {DT_half, fn##_float}, {DT_bfloat16, fn##_float}, {DT_float, fn##_float}, {DT_double, fn##_double}
+#define RULE_REALS(fn) (const KernelRow[]){BY_FLOAT(fn), {DT_INVALID, NULL}}
+#define RULE_NUMBERS(fn) (const KernelRow[]){BY_FLOAT(fn), COMPLEXES(KERNEL_ROW_, fn){DT_INVALID, NULL}}
 #define RULE_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(Rule)
 
 // A rule's op on references. `vars` is the list of variables written with VAR_REF or VAR_RESOURCE.
@@ -62,31 +75,32 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 #define SQUARE(x) ((x) * (x))
 
 // Scalar j, in the order of the inputs.
-#define SCALAR(j) LOAD(*(const T *)k->in[rule->scalar[j]]->data)
+#define SCALAR(j) (*(const T *)data->scalar[j])
 // Inside `update`: the gradient is g, variable j is x0 ... x3; what is assigned to them is stored.
 #define RULE_KERNEL(Name, n_used, setup, ...)                                                                        \
-    static void FN(Name##_elements)(const Kernel *k, const Rule *rule, int64_t at, int64_t from, int64_t n) {         \
-        T *p0 = (T *)k->in[0]->data + at, *p1 = (n_used) > 1 ? (T *)k->in[1]->data + at : p0;                         \
-        T *p2 = (n_used) > 2 ? (T *)k->in[2]->data + at : p0, *p3 = (n_used) > 3 ? (T *)k->in[3]->data + at : p0;     \
-        const T *gradient = (const T *)k->in[rule->grad]->data + from;                                               \
+    static void FN(Name##_elements)(const Rule *rule, const RuleData *data, int64_t n) {                              \
+        T *p0 = data->x[0], *p1 = data->x[1], *p2 = data->x[2], *p3 = data->x[3];                                    \
+        const T *gradient = data->gradient;                                                                          \
+        (void)rule, (void)p1, (void)p2, (void)p3;                                                                    \
         setup;                                                                                                       \
+        UPDATE_LOOP                                                                                                  \
         for (int64_t i = 0; i < n; i++) {                                                                            \
-            ACC g = LOAD(gradient[i]), x0 = LOAD(p0[i]), x1 = 0, x2 = 0, x3 = 0;                                     \
+            T g = gradient[i], x0 = p0[i], x1 = 0, x2 = 0, x3 = 0;                                                   \
             if ((n_used) > 1)                                                                                        \
-                x1 = LOAD(p1[i]);                                                                                    \
+                x1 = p1[i];                                                                                          \
             if ((n_used) > 2)                                                                                        \
-                x2 = LOAD(p2[i]);                                                                                    \
+                x2 = p2[i];                                                                                          \
             if ((n_used) > 3)                                                                                        \
-                x3 = LOAD(p3[i]);                                                                                    \
+                x3 = p3[i];                                                                                          \
             (void)x1, (void)x2, (void)x3;                                                                            \
             __VA_ARGS__;                                                                                             \
             if ((n_used) > 3)                                                                                        \
-                p3[i] = STORE(x3);                                                                                   \
+                p3[i] = x3;                                                                                          \
             if ((n_used) > 2)                                                                                        \
-                p2[i] = STORE(x2);                                                                                   \
+                p2[i] = x2;                                                                                          \
             if ((n_used) > 1)                                                                                        \
-                p1[i] = STORE(x1);                                                                                   \
-            p0[i] = STORE(x0);                                                                                       \
+                p1[i] = x1;                                                                                          \
+            p0[i] = x0;                                                                                              \
         }                                                                                                            \
     }                                                                                                                \
     static Status *FN(Name)(Kernel *k) {                                                                             \
