@@ -300,8 +300,8 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
 }
 
 Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out) {
-    Fixed *fixed = calloc(1, sizeof *fixed);
-    NEED_MEMORY(fixed);
+    Fixed *fixed = buffer_shall_fail() ? NULL : calloc(1, sizeof *fixed);
+    NEED(fixed, RESOURCE_EXHAUSTED, "out of memory for the specialisation of a plan");
     atomic_init(&fixed->references, 1);
     AUTO(arena) Arena scratch = {0};
     Specialising s = {.plan = plan, .fixed = fixed,

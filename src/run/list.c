@@ -171,8 +171,9 @@ static Status *new_buffers(Step *step) {
         Tensor *tensor = &step->slots[slot];
         size_t bytes;
         TRY(shape_bytes(&tensor->shape, tensor->dtype, &bytes));
-        const Device *device = step->plan->nodes[info->producer].binding.device;
-        TRY(buffer_new(info->host ? &host_allocator : device->allocator, tensor->dtype, bytes, &tensor->buffer));
+        const Binding *maker = &step->plan->nodes[info->producer].binding;
+        Allocator *allocator = info->host ? &host_allocator : maker->device->allocator;
+        TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, bytes, &tensor->buffer)));
         tensor->data = tensor->buffer->data;
     }
     return OK;

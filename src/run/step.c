@@ -35,8 +35,8 @@ static Status *step_arrays(Step *step) {
 }
 
 static Status *step_new(Plan *plan, Step **out) {
-    Step *step = calloc(1, sizeof *step);
-    NEED_MEMORY(step);
+    Step *step = buffer_shall_fail() ? NULL : calloc(1, sizeof *step);
+    NEED(step, RESOURCE_EXHAUSTED, "out of memory for a step");
     step->plan = plan;
     atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
     Status *status = step_arrays(step);
@@ -248,9 +248,10 @@ Status *step_fetch(Step *step, Tensor *out_fetches) {
     for (int i = 0; i < plan->n_fetches; i++) {
         Status *status = fetch_one(step, &plan->fetches[i], &out_fetches[i]);
         if (status) {
+            int32_t producer = plan->slots[plan->fetches[i].slot].producer;
             while (i--)
                 tensor_clear(&out_fetches[i]);
-            return status;
+            return producer < 0 ? status : node_error(plan->nodes[producer].binding.node, status);
         }
     }
     return OK;

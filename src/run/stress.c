@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tensor/buffer.h"
+
 static _Atomic uint32_t switches = UINT32_MAX;  // UINT32_MAX: not read yet
 static _Atomic uint32_t sequence = 1;
 
@@ -17,6 +19,9 @@ static uint32_t read_switches(void) {
         found |= strstr(text, "order") ? STRESS_ORDER : 0;
         found |= strstr(text, "yield") ? STRESS_YIELD : 0;
         found |= strstr(text, "late") ? STRESS_LATE : 0;
+        const char *alloc = strstr(text, "alloc:");
+        if (alloc)
+            buffer_fail_every((uint32_t)strtoul(alloc + strlen("alloc:"), NULL, 10));
     }
     atomic_store_explicit(&switches, found, memory_order_relaxed);
     return found;

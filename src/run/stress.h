@@ -1,4 +1,6 @@
-// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,late.
+// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,late,alloc:N.
+//
+// alloc:N lets every N-th allocation of a buffer or of a step's memory fail, from the first step of the process on.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -23,6 +23,19 @@ uint64_t buffer_next_stamp(void) {
     return ++stamps.last;
 }
 
+// ---- failures on purpose
+
+static _Atomic uint32_t fail_every, asked;
+
+void buffer_fail_every(uint32_t n) {
+    atomic_store_explicit(&fail_every, n, memory_order_relaxed);
+}
+
+bool buffer_shall_fail(void) {
+    uint32_t n = atomic_load_explicit(&fail_every, memory_order_relaxed);
+    return __builtin_expect(n != 0, 0) && (atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) + 1) % n == 0;
+}
+
 // ---- spare blocks: each thread keeps a few of each small size, so that a late value costs 5 ns instead of 40
 
 enum { SPARE_CLASSES = 9, SMALLEST_SPARE = 256, SPARES_OF_A_CLASS = 32 };  // blocks of 256 bytes to 64 KiB
@@ -120,7 +133,7 @@ static Buffer *host_alloc(Allocator *allocator, size_t bytes) {
 Allocator host_allocator = {"host", true, host_alloc};
 
 Status *buffer_new(Allocator *allocator, DType dtype, size_t bytes, Buffer **out) {
-    Buffer *buffer = allocator->alloc(allocator, bytes);
+    Buffer *buffer = buffer_shall_fail() ? NULL : allocator->alloc(allocator, bytes);
     NEED(buffer, RESOURCE_EXHAUSTED, "can't allocate %zu bytes of %s memory for a %s tensor", bytes, allocator->name,
          dtype_name(dtype));
     buffer->dtype = dtype;

@@ -34,6 +34,10 @@ FALLIBLE Status *buffer_new(Allocator *allocator, DType dtype, size_t bytes, Buf
 // Takes a client's memory; `release(data, bytes, arg)` runs when the last reference goes (also when this fails).
 FALLIBLE Status *buffer_adopt(void *data, size_t bytes, DType dtype, void (*release)(void *, size_t, void *), void *arg,
                               Buffer **out);
+// For tests: from now on every n-th question whether an allocation shall fail is answered with yes; 0: none. buffer_new
+// asks, and so does whoever makes the memory of a step.
+void buffer_fail_every(uint32_t n);
+bool buffer_shall_fail(void);
 void buffer_free(Buffer *buffer);      // the last reference is gone: use buffer_release
 uint64_t buffer_next_stamp(void);      // never 0, and no other thread or call gets it
 
