@@ -54,7 +54,7 @@ void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const vo
     *out = (Packing){.pack = pack, .object = object, .bytes = bytes, .input = input, .id = buffer_next_stamp()};
     out->constant = p->node->inputs && output_constant(p->node->inputs[input]);
     out->at = round_up(p->scratch, 64);
-    p->scratch = out->at + bytes;
+    p->scratch = out->at + (out->constant ? 0 : bytes);
 }
 
 Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out) {
@@ -67,7 +67,7 @@ Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffe
         return OK;
     bool seen = false;
     Buffer *packed = state && stamp ? packed_find(state, packing->id, stamp, &seen) : NULL;
-    if (!packed && !(state && (seen || packing->constant))) {
+    if (!packed && !seen && !packing->constant) {
         void *here = (char *)k->scratch + packing->at;
         NEED(packing->pack(packing->object, plain, here), INTERNAL, "the weights could not be laid out");
         if (state && stamp)
@@ -81,7 +81,8 @@ Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffe
             buffer_release(packed);
             FAIL(INTERNAL, "the weights could not be laid out");
         }
-        packed_keep(state, packing->id, stamp, packed);
+        if (state)
+            packed_keep(state, packing->id, stamp, packed);
     }
     *out_kept = packed;
     *out = packed->data;

@@ -30,7 +30,7 @@ typedef struct {
     PackFn *pack;
     const void *object;   // lives as long as this
     size_t bytes;         // of packed weights; 0: the plain ones are taken as they are
-    size_t at;            // in the scratch: room for those that can't be kept
+    size_t at;            // in the scratch: room for those that aren't kept; constants have none
     uint64_t id;          // of this layout
     int input;            // which holds the weights
     bool constant;
