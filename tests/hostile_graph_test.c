@@ -230,6 +230,16 @@ static void write_random(Text *text, int i) {
                 "attr { key: 'dtype' value { type: DT_FLOAT } } } ", i);
     text_format(text, "node { name: 'n%d' op: 'AddV2' input: 'n%d' input: 'r%d' " T_FLOAT "} ", i, i - 1, i);
 }
+// Large enough to be fused.
+static void write_elementwise(Text *text, int i) {
+    if (i == 1)
+        text_format(text, NODE("s", "Const", "attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { "
+                               "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1024 } } }")
+                    NODE("r", "RandomUniform", "input: 's' attr { key: 'T' value { type: DT_INT32 } } "
+                         "attr { key: 'dtype' value { type: DT_FLOAT } }") ADD("n1", "r", "n0"));
+    else
+        write_chain(text, i);
+}
 static void write_switches(Text *text, int i) {
     text_format(text, "node { name: 's%d' op: 'Switch' input: 'n%d' input: 't' " T_FLOAT "} ", i, i - 1);
     text_format(text, "node { name: 'n%d' op: 'Merge' input: 's%d' input: 's%d:1' " T_FLOAT
@@ -265,6 +275,12 @@ START_TEST(many_values_of_their_own) {
     char last[16];
     snprintf(last, sizeof last, "n%d", MANY / 4);
     import_and_run(MANY / 4, last, write_random);
+}
+END_TEST
+START_TEST(a_long_chain_that_fuses) {
+    char last[16];
+    snprintf(last, sizeof last, "n%d", MANY);
+    import_and_run(MANY, last, write_elementwise);
 }
 END_TEST
 START_TEST(many_switches) {
@@ -313,6 +329,7 @@ int main(void) {
     tcase_add_test(tests, a_long_chain);
     tcase_add_test(tests, a_wide_graph);
     tcase_add_test(tests, many_values_of_their_own);
+    tcase_add_test(tests, a_long_chain_that_fuses);
     tcase_add_test(tests, many_switches);
     tcase_add_test(tests, deep_loops);
     tcase_add_test(tests, functions_that_double);

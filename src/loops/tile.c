@@ -18,6 +18,7 @@ typedef struct {
     int64_t tile;                      // elements of a register
     size_t register_bytes;
     const char *repeated[TILE_INPUTS]; // rows laid out in the buffer; NULL: read where it is
+    size_t input_size[TILE_INPUTS];    // of an element
     char *buffer;
 } Layout;
 
@@ -46,12 +47,13 @@ static bool is_short(const TileProgram *program, int input) {
 static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
     const TileProgram *program = layout->program;
     size_t result = widest_result(program), each = (size_t)program->n_registers * result, spare = 0;
-    for (int i = 0; i < program->n_inputs; i++)
+    for (int i = 0; i < program->n_inputs; i++) {
+        size_t size = layout->input_size[i] = input_size(program, i);
         if (is_short(program, i)) {
-            size_t size = input_size(program, i);
             each += size;
             spare += (size_t)program->inputs[i].period * size + 64;
         }
+    }
     int64_t tile = TILE_ELEMENTS;
     spare += (size_t)program->n_registers * 64;
     if (each && (size_t)tile * each + spare > ROOM)
@@ -62,7 +64,7 @@ static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
     for (int i = 0; i < program->n_inputs && tile > 1; i++) {
         if (!is_short(program, i))
             continue;
-        size_t size = input_size(program, i), row = (size_t)program->inputs[i].period * size;
+        size_t size = layout->input_size[i], row = (size_t)program->inputs[i].period * size;
         size_t bytes = (size_t)min_i64(layout->tile, count) * size + row;
         layout->repeated[i] = next;
         memcpy(next, inputs[i], row);
@@ -80,13 +82,18 @@ typedef struct {
     int64_t stride;
 } Operand;
 
-static Operand operand(const Layout *layout, const void *const *inputs, TileOperand which, size_t size, int64_t at) {
+// Where input i lies at element `at` of the output.
+static Operand input_at(const Layout *layout, const void *const *inputs, int i, int64_t at) {
+    const TileInput *input = &layout->program->inputs[i];
+    const char *base = layout->repeated[i] ? layout->repeated[i] : inputs[i];
+    int64_t from = input->period ? at % input->period : at * input->stride;
+    return (Operand){base + from * (int64_t)layout->input_size[i], input->period ? 1 : input->stride};
+}
+
+static inline Operand operand(const Layout *layout, const Operand *inputs, TileOperand which) {
     if (which.is_step)
         return (Operand){layout->buffer + (size_t)layout->program->steps[which.index].to * layout->register_bytes, 1};
-    const TileInput *input = &layout->program->inputs[which.index];
-    const char *base = layout->repeated[which.index] ? layout->repeated[which.index] : inputs[which.index];
-    int64_t from = input->period ? at % input->period : at * input->stride;
-    return (Operand){base + (size_t)from * size, input->period ? 1 : input->stride};
+    return inputs[which.index];
 }
 
 // Elements from `at` on in which no row that is read where it is ends.
@@ -109,10 +116,13 @@ int64_t tile_program_run(const TileProgram *program, const void *const *inputs, 
     lay_out(&layout, inputs, last - first);
     for (int64_t at = first, n; at < last; at += n) {
         n = piece_length(&layout, at, last);
+        Operand here[TILE_INPUTS];
+        for (int i = 0; i < program->n_inputs; i++)
+            here[i] = input_at(&layout, inputs, i, at);
         for (int s = 0; s < program->n_steps; s++) {
             const TileStep *step = &program->steps[s];
-            Operand a = operand(&layout, inputs, step->a, step->loop.in_size, at);
-            Operand b = step->loop.arity == 2 ? operand(&layout, inputs, step->b, step->loop.in_size, at) : a;
+            Operand a = operand(&layout, here, step->a);
+            Operand b = step->loop.arity == 2 ? operand(&layout, here, step->b) : a;
             bool inner = s + 1 < program->n_steps;
             char *to = inner ? buffer + (size_t)step->to * layout.register_bytes
                              : (char *)out + (size_t)at * step->loop.out_size;

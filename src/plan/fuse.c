@@ -69,24 +69,20 @@ static bool add_input(Chain *chain, Output edge) {
 
 // Adds `node` behind what it takes in; depth is bounded by the number of steps. A producer that no longer fits stays
 // outside, as an input. False where even the node itself doesn't fit; the chain is as it was then.
-static bool collect(const Draft *draft, Chain *chain, Node *node, const Node *root) {
+static bool collect(const Draft *draft, Chain *chain, Node *node, const Node *root, int waiting) {
     Chain before = *chain;
     for (int i = 0; i < node->n_inputs; i++) {
         Node *from = node->inputs[i].node;
         if (step_of(chain, from) >= 0)
             continue;
-        bool joins = chain->n_steps + 2 <= MOST_STEPS && is_fusible(draft, from) && only_read_by(from, node) &&
+        bool joins = chain->n_steps + waiting + 2 <= MOST_STEPS && is_fusible(draft, from) && only_read_by(from, node) &&
                      !draft_is_target(draft, from) &&
                      may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
                      str_equal(from->device, root->device) && from->output_types[0] == root->output_types[0];
-        if (!(joins && collect(draft, chain, from, root)) && !add_input(chain, node->inputs[i])) {
+        if (!(joins && collect(draft, chain, from, root, waiting + 1)) && !add_input(chain, node->inputs[i])) {
             *chain = before;
             return false;
         }
-    }
-    if (chain->n_steps == MOST_STEPS) {
-        *chain = before;
-        return false;
     }
     chain->steps[chain->n_steps++] = node;
     return true;
@@ -139,7 +135,7 @@ Status *pass_fuse(Draft *draft) {
         if (root->mark || draft_is_target(draft, root) || !root->uses.n || !is_fusible(draft, root))
             continue;
         Chain chain = {0};
-        if (!collect(draft, &chain, root, root) || chain.n_steps < 2)
+        if (!collect(draft, &chain, root, root, 0) || chain.n_steps < 2)
             continue;
         for (int s = 0; s < chain.n_steps; s++)
             chain.steps[s]->mark = 1;
