@@ -204,7 +204,7 @@ START_TEST(plans) {
     size_t n = 0;
     bool product = false;
     while (mr_plan_node_at(plan, n, &node)) {
-        product |= strcmp(node.op, "MatMul") == 0 && strstr(node.device, "CPU:0");
+        product |= strcmp(node.op, "_FusedMatMul") == 0 && strstr(node.device, "CPU:0");
         n++;
     }
     ck_assert(product && n == info.num_nodes);

@@ -228,6 +228,68 @@ START_TEST(contracts_depthwise_convolutions) {
 }
 END_TEST
 
+START_TEST(contracts_products) {
+    static const char *const activations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"};
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1, 48));
+    for (int i = 0; i < 6; i++)
+        for (int way = 0; way < 4; way++) {
+            Output weights = constant_ramp(way & 1 ? SHAPE(40, 48) : SHAPE(48, 40), 0.02f);
+            Output y = MatMul(x, weights, false, way & 1), bias = constant_ramp(SHAPE(40), 0.1f);
+            y = Op(activations[i], Op(way & 2 ? "BiasAdd" : "AddV2", y, bias));
+            ck_assert_int_eq(contracted_count(x, &y, 1, "_FusedMatMul"), 1);
+            ck_assert_int_eq(contracted_count(x, &y, 1, activations[i]), 0);
+            check_contracted(x, SHAPE(64, 48), y);   // by the library, where there is one
+            check_contracted(x, SHAPE(3, 48), y);
+            check_contracted(x, SHAPE(1, 48), y);
+            check_contracted(x, SHAPE(0, 48), y);
+        }
+    Output matrix = Add(MatMul(x, constant_ramp(SHAPE(48, 40), 0.02f), false, false), constant_ramp(SHAPE(1, 40), 0.1f));
+    ck_assert_int_eq(contracted_count(x, &matrix, 1, "MatMul"), 1);
+}
+END_TEST
+
+// Weights that stay the same are laid out once they were seen twice; a new value shows at once.
+START_TEST(products_keep_weights_while_they_are_the_same) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(4, 256));
+    FormulaAttr attrs[] = {TYPE_ATTR("dtype", DT_float), {"shape", {.kind = ATTR_SHAPE, .shape = &SHAPE(256, 256)}}, {0}};
+    Output handle = formula_op(f, "VarHandleOp", NULL, 0, attrs);
+    Output read = OpWith("ReadVariableOp", ATTRS(TYPE_ATTR("dtype", DT_float)), handle);
+    Output y = MatMul(x, read, false, false), value = constant_ramp(SHAPE(256, 256), 0.02f);
+    Node *assign = formula_op(f, "AssignVariableOp", (const Output[]){handle, value}, 2, NULL).node;
+    Node *twice = formula_op(f, "AssignAddVariableOp", (const Output[]){handle, value}, 2, NULL).node;
+    GOOD(f->status);
+    Session *session = session_with(BIT(PASSES) - 1);
+    Node *const targets[] = {assign, twice};
+    StepSignature product = {.feeds = &x, .fetches = &y, .n_feeds = 1, .n_fetches = 1};
+    Tensor in, out, first;
+    GOOD(tensor_new(DT_float, SHAPE(4, 256), &in));
+    for (int i = 0; i < 4 * 256; i++)
+        ((float *)in.data)[i] = (float)(i % 5);
+    const Tensor *feeds = &in;
+    for (int round = 0; round < 2; round++) {
+        StepSignature change = {.targets = &targets[round], .n_targets = 1};
+        GOOD(session_run(session, &change, &run_settings_default, NULL, NULL));
+        for (int again = 0; again < 4; again++) {
+            GOOD(session_run(session, &product, &run_settings_default, &feeds, &out));
+            if (round == 0 && again == 0) {
+                first = out;
+                continue;
+            }
+            for (int i = 0; i < 4 * 256; i++) {
+                float got = ((float *)out.data)[i], want = ((float *)first.data)[i] * (float)(round + 1);
+                ck_assert(fabsf(got - want) <= 1e-4f * (1 + fabsf(want)));
+            }
+            tensor_clear(&out);
+        }
+    }
+    session_free(session);
+    tensor_clear(&in);
+    tensor_clear(&first);
+}
+END_TEST
+
 START_TEST(contraction_stops_at_walls) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(1, 4, 4, 2));
@@ -337,6 +399,8 @@ int main(void) {
     tcase_add_test(tests, contracts_bias_and_activations);
     tcase_add_test(tests, contracts_sums_whatever_the_batches);
     tcase_add_test(tests, contracts_depthwise_convolutions);
+    tcase_add_test(tests, contracts_products);
+    tcase_add_test(tests, products_keep_weights_while_they_are_the_same);
     tcase_add_test(tests, contraction_stops_at_walls);
     tcase_add_test(tests, contraction_takes_only_what_fits);
     tcase_add_test(tests, contracts_under_gradients);

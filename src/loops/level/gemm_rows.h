@@ -195,30 +195,51 @@ static void FN(row_times_matrix)(const GemmShape *g, const T *x, int64_t step, c
         y[j] = y[j] < 0 ? 0 : y[j];
 }
 
-static T FN(dot)(const T *a, const T *b, int64_t n) {
-    FN(Vector) sum[4] = {{0}, {0}, {0}, {0}};
+// The products of x with some rows at once; each is summed in the same order, however many there are.
+INLINE void FN(dot)(const T *x, const T *row, int64_t step, int64_t n, const int rows, T *out) {
+    FN(Vector) sum[4][2];
     int64_t i = 0;
-    for (; i + 4 * FN(WIDTH) <= n; i += 4 * FN(WIDTH))
-        for (int j = 0; j < 4; j++)
-            sum[j] += *(const FN(Vector) *)(a + i + j * FN(WIDTH)) * *(const FN(Vector) *)(b + i + j * FN(WIDTH));
-    sum[0] += sum[1] + (sum[2] + sum[3]);
-    T total = 0, rest = 0;
-    for (int j = 0; j < FN(WIDTH); j++)
-        total += sum[0][j];
-    for (; i < n; i++)
-        rest += a[i] * b[i];
-    return total + rest;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+        sum[r][0] = sum[r][1] = (FN(Vector)){0};
+    for (; i + 2 * FN(WIDTH) <= n; i += 2 * FN(WIDTH))
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+            for (int j = 0; j < 2; j++)
+                sum[r][j] += *(const FN(Vector) *)(x + i + j * FN(WIDTH)) *
+                             *(const FN(Vector) *)(row + r * step + i + j * FN(WIDTH));
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        T total = 0, rest = 0;
+        sum[r][0] += sum[r][1];
+        for (int j = 0; j < FN(WIDTH); j++)
+            total += sum[r][0][j];
+        for (int64_t p = i; p < n; p++)
+            rest += x[p] * row[r * step + p];
+        out[r] = total + rest;
+    }
 }
 
 // Every element a product of two contiguous vectors: one row against rows of b, or rows of a against one column.
 static void FN(dots)(const GemmShape *g, const T *a, int64_t row, const T *b, int64_t column, T *c) {
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) {
-            T x = FN(dot)(a + i * row, b + j * column, g->k);
-            x += g->accumulate ? c[i * g->ldc + j] : 0;
-            x += g->bias ? ((const T *)g->bias)[j] : 0;
-            c[i * g->ldc + j] = g->relu && x < 0 ? 0 : x;
+    bool one_row = g->m == 1;
+    const T *x = one_row ? a : b, *rows = one_row ? b : a;
+    int64_t n = one_row ? g->n : g->m, step = one_row ? column : row, c_step = one_row ? 1 : g->ldc, some;
+    for (int64_t i = 0; i < n; i += some) {
+        T sums[4];
+        some = n - i >= 4 ? 4 : 1;
+        if (some == 4)
+            FN(dot)(x, rows + i * step, step, g->k, 4, sums);
+        else
+            FN(dot)(x, rows + i * step, step, g->k, 1, sums);
+        for (int r = 0; r < some; r++) {
+            T *to = c + (i + r) * c_step, y = sums[r];
+            y += g->accumulate ? *to : 0;
+            y += g->bias ? ((const T *)g->bias)[one_row ? i + r : 0] : 0;
+            *to = g->relu && y < 0 ? 0 : y;
         }
+    }
 }
 
 static void FN(gemm)(const GemmShape *g, const void *a_, const void *b_, void *c_, void *scratch) {

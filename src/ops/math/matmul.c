@@ -1,11 +1,9 @@
 // MatMul, BatchMatMul — matrix products, alone or in batches that broadcast.
 //
 // What the loops don't take is prepared for them in scratch: 8- and 16-bit integers are widened to int32, complex
-// adjoints are conjugated. Integers wrap, so the low bits are right. Large float products go to oneDNN where it is.
-#include "loops/cast.h"
-#include "loops/gemm.h"
-#include "loops/onednn.h"
-#include "ops/op.h"
+// adjoints are conjugated. Integers wrap, so the low bits are right. Float products go to oneDNN where it is
+// (matmul_library.c). _FusedMatMul is MatMul with what follows it.
+#include "ops/math/matmul.h"
 
 // ---------------------------------------- shapes
 
@@ -51,26 +49,9 @@ static Status *product_shape(Shapes *s) {
 
 // ---------------------------------------- kernel
 
-enum { MOST_SLOTS = 64 };  // threads that work on one product
-
-typedef struct {
-    GemmPlan plan;
-    int64_t products;                     // calls of the plan; each has plan.units units
-    int rank;                             // of the dimensions that are walked from call to call
-    int64_t dims[MAX_RANK], step_a[MAX_RANK], step_b[MAX_RANK];  // elements
-    int64_t step_c;
-    int64_t size;                         // bytes of an element as computed
-    int64_t cost;                         // ns per unit
-    int slots;
-    bool widen, conjugate_a, conjugate_b;
-    size_t at_a, at_b, at_c;              // of prepared copies in scratch, where there are any
-    CastLoop widening, narrowing;
-    ElementwiseLoop conjugate;
-    OnednnOp *library;                    // NULL: the loops
-} Product;
-
 typedef struct {
     Kernel *k;
+    GemmPlan plan;                        // with this call's bias
     const char *a, *b;
     char *c;
     _Atomic uint64_t busy;                // slots of scratch in use
@@ -102,7 +83,7 @@ static void product_range(void *arg, int64_t first, int64_t last) {
             a += at * p->step_a[i];
             b += at * p->step_b[i];
         }
-        gemm_run(&p->plan, w->a + a * p->size, w->b + b * p->size, w->c + product * p->step_c * p->size, scratch,
+        gemm_run(&w->plan, w->a + a * p->size, w->b + b * p->size, w->c + product * p->step_c * p->size, scratch,
                  begin, end);
         unit += end - begin;
     }
@@ -122,9 +103,28 @@ static const char *prepared_input(Kernel *k, const Product *p, int i, bool conju
     return copy;
 }
 
-static Status *product_run(Kernel *k) {
+static GemmPlan plan_with_bias(const Kernel *k, const Product *p) {
+    GemmPlan plan = p->plan;
+    plan.shape.bias = p->epilogue.bias ? k->in[2]->data : NULL;
+    return plan;
+}
+
+static void activation_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
     const Product *p = k->own;
-    Work w = {.k = k, .a = prepared_input(k, p, 0, p->conjugate_a, p->at_a),
+    char *out = (char *)k->out[0]->data + first * p->activation.out_size;
+    (void)elementwise_run(&p->activation, out, NULL, out, last - first, 1, 1);
+}
+
+void matmul_finish(Kernel *k) {
+    const Product *p = k->own;
+    if (p->activates)
+        kernel_parallel(k, tensor_count(k->out[0]), 1, activation_range, k);
+}
+
+Status *matmul_run(Kernel *k) {
+    const Product *p = k->own;
+    Work w = {.k = k, .plan = plan_with_bias(k, p), .a = prepared_input(k, p, 0, p->conjugate_a, p->at_a),
               .b = prepared_input(k, p, 1, p->conjugate_b, p->at_b), .c = k->out[0]->data};
     if (p->widen)
         w.c = (char *)k->scratch + p->at_c;
@@ -133,6 +133,7 @@ static Status *product_run(Kernel *k) {
         kernel_parallel(k, units, p->cost, product_range, &w);
     if (p->widen)
         cast_run(&p->narrowing, w.c, k->out[0]->data, tensor_count(k->out[0]));
+    matmul_finish(k);
     return OK;
 }
 
@@ -143,18 +144,17 @@ static Status *small_run(Kernel *k) {
     return OK;
 }
 
-// The library's product; should it fail, the loops' beside it.
-static Status *library_run(Kernel *k) {
-    const Product *p = k->own;
-    if (onednn_run(p->library, k->in[0]->data, k->in[1]->data, NULL, k->out[0]->data, k->scratch))
-        return OK;
-    return product_run(k);
+static Status *small_fused_run(Kernel *k) {
+    GemmPlan plan = plan_with_bias(k, k->own);
+    gemm_run(&plan, k->in[0]->data, k->in[1]->data, k->out[0]->data, k->scratch, 0, plan.units);
+    matmul_finish(k);
+    return OK;
 }
 
 // ---------------------------------------- geometry
 
 // The batch dimensions: one plan for all products where each input steps evenly, else one call for each product.
-static Status *plan_batches(Prepare *p, const GemmShape *shape, DType dtype, int threads) {
+static Status *plan_batches(Prepare *p, GemmShape *shape, DType dtype, int threads) {
     Product *own = p->own;
     const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *c = &p->out[0]->shape;
     int rank = c->rank - 2;
@@ -162,6 +162,10 @@ static Status *plan_batches(Prepare *p, const GemmShape *shape, DType dtype, int
     int64_t count = shape_span(c, 0, rank), of_a = dim_of(a, 1) * dim_of(a, 2), of_b = dim_of(b, 1) * dim_of(b, 2);
     int64_t of_c = shape->m * shape->n;
     bool even = (count_a == 1 || count_a == count) && (count_b == 1 || count_b == count);
+    if (even && count_b == 1 && !shape->ta && count > 0) {  // the rows of all products are one matrix
+        shape->m *= count;
+        count = 1;
+    }
     if (even) {
         own->products = count > 0;
         NEED(gemm_prepare(dtype, shape, count, count_a == 1 ? 0 : of_a, count_b == 1 ? 0 : of_b, of_c, threads,
@@ -193,28 +197,7 @@ static size_t reserve(Prepare *p, int64_t elements, int64_t size) {
     return at;
 }
 
-static void free_library(void *op) {
-    onednn_free(op);
-}
-
-// Below so many multiplications the loops are as fast as the library, or faster.
-enum { WORTH_THE_LIBRARY = 1 << 24 };
-
-static Status *choose_library(Prepare *p, const GemmShape *shape, int threads) {
-    Product *own = p->own;
-    const GemmPlan *plan = &own->plan;
-    bool even = plan->batch == 1 || (plan->step_a && plan->step_b);
-    double work = (double)plan->batch * (double)shape->m * (double)shape->n * (double)shape->k;
-    if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || work < WORTH_THE_LIBRARY)
-        return OK;
-    own->library = onednn_matmul(plan->batch, shape->m, shape->n, shape->k, shape->ta, shape->tb, NULL, false, threads);
-    if (!own->library)
-        return OK;
-    size_t scratch = onednn_scratch(own->library);
-    p->scratch = scratch > p->scratch ? scratch : p->scratch;
-    p->run = library_run;
-    return prepare_cleanup(p, free_library, own->library);
-}
+enum { SMALL_COST = 20000 };  // ns: not worth other threads
 
 static Status *product_prepare(Prepare *p) {
     const ProductRow *row = node_op(p->node)->row;
@@ -228,7 +211,8 @@ static Status *product_prepare(Prepare *p) {
         compute = DT_int32;
     own->widen = compute != dtype || compute != out;
     GemmShape shape = {.m = dim_of(c, 2), .n = dim_of(c, 1), .k = dim_of(a, ta ? 2 : 1), .lda = dim_of(a, 1),
-                       .ldb = dim_of(b, 1), .ldc = dim_of(c, 1), .ta = ta, .tb = tb};
+                       .ldb = dim_of(b, 1), .ldc = dim_of(c, 1), .ta = ta, .tb = tb,
+                       .relu = own->epilogue.activation == ACTIVATION_RELU};
     int threads = p->threads < 1 ? 1 : p->threads > MOST_SLOTS ? MOST_SLOTS : p->threads;
     TRY(plan_batches(p, &shape, compute, threads));
     own->size = (int64_t)dtype_size(compute);
@@ -253,10 +237,41 @@ static Status *product_prepare(Prepare *p) {
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
     int64_t units = own->products * own->plan.units;
     own->cost = units > 0 ? p->cost / units + 1 : 1;
-    if (own->products == 1 && !own->widen && !conjugates && (p->cost < 20000 || threads == 1))
-        p->run = small_run;
-    return choose_library(p, &shape, threads);
+    bool fused = own->epilogue.bias || own->epilogue.activation;
+    if (own->products == 1 && !own->widen && !conjugates && (p->cost < SMALL_COST || threads == 1))
+        p->run = fused ? small_fused_run : small_run;
+    return matmul_choose_library(p, &shape, p->cost < SMALL_COST ? 1 : threads);
 }
+
+// ---------------------------------------- a product and what follows it
+
+static Status *fused_shape(Shapes *s) {
+    TRY(product_shape(s));
+    Epilogue e;
+    TRY(epilogue_of_node(s->node, &e));
+    if (!e.bias || s->n_in < 3)
+        return OK;
+    const Shape *bias = &s->in[2], *out = &s->out[0];
+    NEED(bias->rank < 0 || bias->rank == 1, INVALID_ARGUMENT, "the bias must be a vector, got %s", shape_text(bias));
+    NEED(bias->rank < 0 || bias->dims[0] < 0 || out->dims[1] < 0 || bias->dims[0] == out->dims[1], INVALID_ARGUMENT,
+         "Must provide as many biases as the product has columns: %s vs. %s", shape_text(bias), shape_text(out));
+    return OK;
+}
+
+static Status *fused_prepare(Prepare *p) {
+    Product *own = p->own;
+    TRY(epilogue_of_node(p->node, &own->epilogue));
+    NEED(!own->epilogue.sum, UNIMPLEMENTED, "Add in fused_ops of a product");
+    own->activates = own->epilogue.activation && own->epilogue.activation != ACTIVATION_RELU;
+    if (own->epilogue.activation)
+        TRY(epilogue_activation(&own->epilogue, p->out[0]->dtype, &own->activation));
+    return product_prepare(p);
+}
+
+static bool product_takes(Node *const *chain, int n, const Node *next) {
+    return epilogue_takes(chain, n, next, false);
+}
+static const Contraction contraction = {"_FusedMatMul", product_takes, epilogue_write};
 
 // ---------------------------------------- gradients
 
@@ -278,14 +293,24 @@ static void batch_grad(Formula *f) {
     f->dx[1] = SumTo(!tb ? BatchMatMul(a, dc, !ta, false) : BatchMatMul(dc, a, true, ta), b);
 }
 
-#define PRODUCT .shape = product_shape, .prepare = product_prepare, .own_size = sizeof(Product), .cpu = ANY_TYPE(product_run)
+#define PRODUCT_KERNEL                                                                                           \
+    .own_size = sizeof(Product), .cpu = ANY_TYPE(matmul_run), .open = packed_open, .close = packed_close,      \
+    .state_size = sizeof(PackedState)
+#define PRODUCT .shape = product_shape, .prepare = product_prepare, PRODUCT_KERNEL
 
 const Op op_MatMul = {
     .signature = "MatMul(a: T, b: T) -> product: T; transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, "
                  "half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
                  "grad_a: bool = false; grad_b: bool = false",
     .doc = "Product of two matrices.", .needs = "matrix(a), matrix(b)", .grad = matmul_grad, PRODUCT,
-    .row = &matmul_row,
+    .row = &matmul_row, .contraction = &contraction,
+};
+const Op op__FusedMatMul = {
+    .signature = "_FusedMatMul(a: T, b: T, args: num_args * T) -> product: T; transpose_a: bool = false; "
+                 "transpose_b: bool = false; T: {bfloat16, half, float, double}; num_args: int >= 0; "
+                 "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+    .doc = "A product of two matrices, then what fused_ops says: BiasAdd and an activation.",
+    .needs = "matrix(a), matrix(b)", .shape = fused_shape, .prepare = fused_prepare, PRODUCT_KERNEL, .row = &matmul_row,
 };
 const Op op_BatchMatMul = {
     .signature = "BatchMatMul(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, "

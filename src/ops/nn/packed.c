@@ -50,29 +50,37 @@ static void packed_keep(PackedState *state, uint64_t id, uint64_t stamp, Buffer 
     buffer_release(before);
 }
 
-void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out) {
+void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out) {
     *out = (Packing){.pack = pack, .object = object, .bytes = bytes, .input = input, .id = buffer_next_stamp()};
     out->constant = p->node->inputs && output_constant(p->node->inputs[input]);
+}
+
+void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out) {
+    packing_init(p, input, bytes, pack, object, out);
     out->at = round_up(p->scratch, 64);
     p->scratch = out->at + (out->constant ? 0 : bytes);
 }
 
-Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out) {
+bool packing_may_keep(const Prepare *p, int input) {
+    const Node *from = p->node->inputs ? p->node->inputs[input].node : NULL;
+    if (!from)
+        return false;
+    if (output_constant(p->node->inputs[input]))
+        return true;
+    return from->n_inputs && dtype_base(from->inputs[0].node->output_types[from->inputs[0].index]) == DT_resource;
+}
+
+Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept) {
     PackedState *state = k->state;
     const Buffer *buffer = k->in[packing->input]->buffer;
     uint64_t stamp = packing->constant ? UINT64_MAX : buffer ? buffer->stamp : 0;
     *out_kept = NULL;
-    *out = plain;
-    if (!packing->bytes)
+    if (!stamp || (!state && !packing->constant))
         return OK;
     bool seen = false;
-    Buffer *packed = state && stamp ? packed_find(state, packing->id, stamp, &seen) : NULL;
+    Buffer *packed = state ? packed_find(state, packing->id, stamp, &seen) : NULL;
     if (!packed && !seen && !packing->constant) {
-        void *here = (char *)k->scratch + packing->at;
-        NEED(packing->pack(packing->object, plain, here), INTERNAL, "the weights could not be laid out");
-        if (state && stamp)
-            packed_keep(state, packing->id, stamp, NULL);
-        *out = here;
+        packed_keep(state, packing->id, stamp, NULL);
         return OK;
     }
     if (!packed) {
@@ -85,6 +93,21 @@ Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffe
             packed_keep(state, packing->id, stamp, packed);
     }
     *out_kept = packed;
-    *out = packed->data;
+    return OK;
+}
+
+Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out) {
+    *out_kept = NULL;
+    *out = plain;
+    if (!packing->bytes)
+        return OK;
+    TRY(packing_find(packing, k, plain, out_kept));
+    if (*out_kept) {
+        *out = (*out_kept)->data;
+        return OK;
+    }
+    void *here = (char *)k->scratch + packing->at;
+    NEED(packing->pack(packing->object, plain, here), INTERNAL, "the weights could not be laid out");
+    *out = here;
     return OK;
 }

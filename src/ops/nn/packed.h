@@ -2,7 +2,8 @@
 //
 // Weights are known to be the same by the stamp of their buffer, which every write of a variable changes, or because they
 // are a constant of the graph. Those seen twice are kept; others, as in training, are packed into the scratch at each
-// call. A node may be prepared for many shapes, and each may want a layout of its own: its state keeps the last few.
+// call, or taken as they are. A node may be prepared for many shapes, and each may want a layout of its own: its state
+// keeps the last few.
 #pragma once
 #include "kernel/kernel.h"
 #include "thread/mutex.h"
@@ -36,6 +37,12 @@ typedef struct {
     bool constant;
 } Packing;
 
+// Whether weights can be known to be the same from call to call: they are a constant or a variable.
+bool packing_may_keep(const Prepare *p, int input);
+// Plans the weights of `input`, for packing_find alone.
+void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
+// The packed weights where they are kept, or worth keeping from now on; else NULL: the plain ones are to be taken.
+FALLIBLE Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept);
 // Plans the weights of `input`; adds room for `bytes` to p->scratch.
 void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
 // The weights as the kernel wants them, of `plain`, which is k->in[input] as the layout takes it (staged, perhaps).

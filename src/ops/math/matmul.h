@@ -1,0 +1,36 @@
+// Product — what the matrix products share: geometry, the loops' plan, the library's objects.
+#pragma once
+#include "loops/cast.h"
+#include "loops/gemm.h"
+#include "loops/onednn.h"
+#include "ops/nn/epilogue.h"
+#include "ops/nn/packed.h"
+
+enum { MOST_SLOTS = 64 };  // threads that work on one product
+
+typedef struct {
+    GemmPlan plan;
+    int64_t products;                     // calls of the plan; each has plan.units units
+    int rank;                             // of the dimensions that are walked from call to call
+    int64_t dims[MAX_RANK], step_a[MAX_RANK], step_b[MAX_RANK];  // elements
+    int64_t step_c;
+    int64_t size;                         // bytes of an element as computed
+    int64_t cost;                         // ns per unit
+    int slots;
+    bool widen, conjugate_a, conjugate_b;
+    size_t at_a, at_b, at_c;              // of prepared copies in scratch, where there are any
+    CastLoop widening, narrowing;
+    ElementwiseLoop conjugate;
+    Epilogue epilogue;                    // bias (input 2) and activation of _FusedMatMul
+    bool activates;                       // the activation is left to a pass over the output
+    ElementwiseLoop activation;
+    OnednnOp *library;                    // NULL: the loops
+    OnednnOp *packed;                     // for weights that are kept; NULL: none
+    Packing packing;
+} Product;
+
+Status *matmul_run(Kernel *k);           // by the loops
+// The pass over the output, where there is one.
+void matmul_finish(Kernel *k);
+// Makes the library's objects and sets p->run, where that pays.
+FALLIBLE Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads);
