@@ -486,7 +486,7 @@ static void propagate(Propagation *p) {
                 at = stress_random() % p->ready.n;
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
-            Status *over = timed | cancellation_flagged(&flags) ? step_check(step) : OK;
+            Status *over = timed || cancellation_flagged(&flags) ? step_check(step) : OK;
             if (__builtin_expect(over != NULL, 0))
                 fail(p, over);
             else

@@ -53,8 +53,8 @@ static inline CancellationFlags cancellation_flags(const Cancellation *cancellat
     return (CancellationFlags){&cancellation->set, &parent->set};
 }
 static inline bool cancellation_flagged(const CancellationFlags *flags) {
-    return atomic_load_explicit(flags->own, memory_order_relaxed) |
-           atomic_load_explicit(flags->parents, memory_order_relaxed);
+    int own = atomic_load_explicit(flags->own, memory_order_relaxed);
+    return own | (int)atomic_load_explicit(flags->parents, memory_order_relaxed);  // one branch for both
 }
 // A copy of the reason, its own or its parent's, once set; OK before. NULL is never cancelled.
 FALLIBLE Status *cancellation_check(Cancellation *cancellation);
