@@ -1,6 +1,8 @@
 // lstm — a language model: memory cells that guess the next word of a text. Try: lstm --steps 2000 --text book.txt
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "shared/program.h"
 #include "shared/words.h"
@@ -75,6 +77,24 @@ static void take(const Words *words, int64_t from, int64_t n, const Sizes *s, in
     }
 }
 
+// Moves every tenth page to the end: what is not learned is of the same kind as what is. Gives where it begins.
+static int64_t set_aside(Words *words) {
+    enum { PAGE = 500 };
+    int32_t *pages = malloc((size_t)words->n * sizeof *pages + 1);
+    int64_t n = 0, learned = 0;
+    if (!pages)
+        quit("no memory for the text");
+    for (int last = 0; last < 2; last++) {
+        for (int64_t i = 0; i < words->n; i++)
+            if ((i / PAGE % 10 == 9) == last)
+                pages[n++] = words->ids[i];
+        learned = last ? learned : n;
+    }
+    free(words->ids);
+    words->ids = pages;
+    return learned;
+}
+
 enum { IDS, H, C, NEXT, RATE, FEEDS };  // a text needs the first three, a loss four, learning all
 
 typedef struct Feeds {
@@ -82,16 +102,19 @@ typedef struct Feeds {
     TF_Tensor *values[FEEDS];
 } Feeds;
 
+static void forget(Feeds *f) {
+    for (int i = H; i <= C; i++)
+        memset(TF_TensorData(f->values[i]), 0, TF_TensorByteSize(f->values[i]));
+}
+
 static Feeds make_feeds(const Model *m, const Sizes *s, int steps, int batch, TF_Output rate) {
     Feeds f = {.edges = {m->ids, m->before[0], m->before[1], m->next, rate}};
     f.values[IDS] = tensor_of(TF_INT32, 2, (int64_t[]){steps, batch});
     f.values[NEXT] = tensor_of(TF_INT32, 1, (int64_t[]){steps * batch});
     f.values[RATE] = tensor_of(TF_FLOAT, 0, NULL);
-    for (int i = H; i <= C; i++) {
+    for (int i = H; i <= C; i++)
         f.values[i] = tensor_of(TF_FLOAT, 2, (int64_t[]){batch, s->units});
-        for (int j = 0; j < batch * s->units; j++)
-            ((float *)TF_TensorData(f.values[i]))[j] = 0;
-    }
+    forget(&f);
     return f;
 }
 
@@ -121,9 +144,9 @@ static void clear_feeds(Feeds *f) {
         TF_DeleteTensor(f->values[i]);
 }
 
-enum { TESTED = 40 };  // rounds at most
+enum { TESTED = 40 };  // rounds at most, which begin with an empty memory, as now and then in learning
 
-// exp of the mean loss over the last part of the text, which was not learned.
+// exp of the mean loss over the part of the text that was not learned.
 static double perplexity(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int64_t from) {
     Feeds f = make_feeds(m, s, s->steps, s->batch, (TF_Output){0});
     int64_t n = words->n - from, rounds = (n / s->batch - 1) / s->steps;
@@ -176,12 +199,14 @@ typedef struct Trainer {
     FILE *curve;
 } Trainer;
 
-static void learn(const Trainer *t, const Sizes *s, const Words *words) {
-    int64_t learned = words->n / 10 * 9;   // the rest is for the test
+static void learn(const Trainer *t, const Sizes *s, Words *words) {
+    int64_t learned = set_aside(words);
     Feeds f = make_feeds(&t->learns, s, s->steps, s->batch, t->rate);
     double loss = 0, begin = seconds();
     for (int i = 1; i <= t->steps; i++) {
         *(float *)TF_TensorData(f.values[RATE]) = (float)(t->first_rate * (1 - 0.9 * i / t->steps));
+        if (i % TESTED == 0)
+            forget(&f);
         take(words, 0, learned, s, (int64_t)i * s->steps, f.values[IDS], f.values[NEXT]);
         loss += number(step(t->session, &t->learns, &f, FEEDS, t->learns.loss, t->train));
         if (i % t->report && i != t->steps)
@@ -209,11 +234,11 @@ int main(int argc, char **argv) {
         return 0;
     }
     Trainer t = {.steps = NUMBER("steps", 2000), .length = NUMBER("length", 24),
-                 .first_rate = option_number(argc, argv, "rate", 3e-3), .curve = curve ? fopen(curve, "we") : NULL};
+                 .first_rate = option_number(argc, argv, "rate", 2e-3), .curve = curve ? fopen(curve, "we") : NULL};
     t.report = NUMBER("report", t.steps >= 10 ? t.steps / 10 : 1);
     Words words = words_read(option(argc, argv, "text", NULL), s.words, 0);
     s.words = words.count;
-    if (words.n / 10 / s.batch < 2 * s.steps + 2 || t.report < 1)
+    if (words.n / 20 / s.batch < s.steps + 2 || t.report < 1)
         quit("a text of %lld words is too short for %d streams", (long long)words.n, s.batch);
     printf("%lld words, %d different ones\n", (long long)words.n, words.count);
 

@@ -1,6 +1,14 @@
 // Freeze — see freeze.h.
 #include "train/freeze.h"
 
+#include "formula/formula.h"
+
+// Rows of a variable, read without the rest of it.
+static bool is_gather(const Node *node) {
+    return str_is(node->type->name, "ResourceGather") && node->inputs[0].node &&
+           str_is(node->inputs[0].node->type->name, "VarHandleOp");
+}
+
 // Where a variable's value comes in: the reading of a resource, or the variable itself where it is a reference.
 static bool is_read(const Node *node) {
     if (str_is(node->type->name, "ReadVariableOp"))
@@ -11,6 +19,16 @@ static bool is_read(const Node *node) {
 enum { NOT_NEEDED, NEEDED };
 
 typedef VEC(const Node *) Stack;
+
+// A reading of the whole variable that the node reads rows of, or NULL.
+static const Node *whole_of(const Graph *graph, const Node *gather) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const Node *node = graph->nodes.p[i];
+        if (node && is_read(node) && node->n_inputs && node->inputs[0].node == gather->inputs[0].node)
+            return node;
+    }
+    return NULL;
+}
 
 static bool need(Stack *stack, uint8_t *needed, const Node *node) {
     if (!node || needed[node->id] != NOT_NEEDED)
@@ -23,14 +41,20 @@ static bool need(Stack *stack, uint8_t *needed, const Node *node) {
 static Status *mark(const Graph *graph, const Output *outputs, int n, uint8_t *needed) {
     Stack stack = {0};
     bool good = true;
-    (void)graph;
     for (int i = 0; i < n; i++)
         good = good && need(&stack, needed, outputs[i].node);
     while (good && stack.n) {
         const Node *node = stack.p[--stack.n];
         if (is_read(node))
             continue;
-        for (int i = 0; i < node->n_inputs; i++)
+        if (is_gather(node)) {
+            const Node *whole = whole_of(graph, node);
+            if (!whole)
+                vec_clear(&stack);
+            NEED(whole, UNIMPLEMENTED, "'%.*s' (%.*s) reads rows of a variable that nothing reads as a whole", NODE_ARGS(node));
+            good = need(&stack, needed, whole);
+        }
+        for (int i = is_gather(node); i < node->n_inputs; i++)
             good = good && need(&stack, needed, node->inputs[i].node);
         for (int i = 0; i < node->n_controls; i++)
             good = good && need(&stack, needed, node->controls[i]);
@@ -58,6 +82,22 @@ static Status *write_constant(Graph *to, const Node *node, const Tensor *value, 
     builder_init(&builder, to, STR("Const"), node->name);
     builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(value->dtype));
     builder_attr(&builder, STR("value"), &(AttrValue){.kind = ATTR_TENSOR, .tensor = (Tensor *)value});
+    return builder_finish(&builder, out);
+}
+
+// The same rows of the constant.
+static Status *write_gather(const Graph *graph, Graph *to, const Node *node, Node *const *written, Node **out) {
+    Formula f = {.graph = to, .scope = node->name};
+    Output axis = formula_int(&f, 0, DT_int32);
+    if (f.status)
+        return f.status;
+    NodeBuilder builder AUTO(builder);
+    builder_init(&builder, to, STR("GatherV2"), node->name);
+    builder_device(&builder, node->device);
+    builder_input(&builder, (Output){written[whole_of(graph, node)->id], 0});
+    builder_input(&builder, (Output){written[node->inputs[1].node->id], node->inputs[1].index});
+    builder_input(&builder, axis);
+    builder_attr(&builder, STR("batch_dims"), &ATTR_OF_INT(node_int(node, "batch_dims")));
     return builder_finish(&builder, out);
 }
 
@@ -93,13 +133,14 @@ static Status *close_loops(const Graph *graph, Node *const *written) {
 
 static Status *write_all(const Graph *graph, const uint8_t *needed, const OutputList *reads, const Tensor *values,
                          Node **written, Graph *to) {
-    size_t read = 0;
+    for (size_t i = 0; i < reads->n; i++)
+        TRY(write_constant(to, reads->p[i].node, &values[i], &written[reads->p[i].node->id]));
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const Node *node = graph->nodes.p[i];
-        if (!node || needed[i] == NOT_NEEDED)
+        if (!node || needed[i] == NOT_NEEDED || written[i])
             continue;
-        if (read < reads->n && reads->p[read].node == node)
-            TRY(write_constant(to, node, &values[read++], &written[i]));
+        if (is_gather(node))
+            TRY(write_gather(graph, to, node, written, &written[i]));
         else
             TRY(write_node(to, node, written, &written[i]));
     }

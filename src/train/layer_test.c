@@ -5,6 +5,7 @@
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
+#include "train/freeze.h"
 #include "train/optimizer.h"
 
 #define GOOD(expression)                                                              \
@@ -243,6 +244,33 @@ START_TEST(embedding_changes_its_rows) {
 }
 END_TEST
 
+// Without the session's state the rows come from a constant.
+START_TEST(embedding_freezes) {
+    Formula *f = &net.f;
+    Output rows = layer_embedding(&net, "words", Ints(2, 0, 2), 4, 3);
+    run(net_init_all(&net));
+    OutputList reads = {0};
+    GOOD(freeze_reads(graph, &rows, 1, &reads));
+    ck_assert_uint_eq(reads.n, 1);
+    Tensor table = fetch(reads.p[0]), before = fetch(rows), after;
+    Graph *frozen;
+    GOOD(freeze_write(graph, &rows, 1, &reads, &table, &frozen));
+    Session *other;
+    SessionConfig config = session_config_default();
+    GOOD(session_new(frozen, NULL, &config, &other));
+    Output there = {graph_find(frozen, rows.node->name), 0};
+    StepSignature signature = {.fetches = &there, .n_fetches = 1};
+    GOOD(session_run(other, &signature, &run_settings_default, NULL, &after));
+    ck_assert_int_eq(memcmp(before.data, after.data, tensor_bytes(&before)), 0);
+    session_free(other);
+    graph_release(frozen);
+    vec_clear(&reads);
+    Tensor *const used[] = {&table, &before, &after};
+    for (int i = 0; i < 3; i++)
+        tensor_clear(used[i]);
+}
+END_TEST
+
 // What each rule makes of rows is what it makes of the same gradient in full.
 START_TEST(rows_are_like_all) {
     float results[2][12];
@@ -329,6 +357,7 @@ int main(void) {
     tcase_add_test(tests, lstm_remembers);
     tcase_add_test(tests, lstm_gradients);
     tcase_add_test(tests, embedding_changes_its_rows);
+    tcase_add_test(tests, embedding_freezes);
     tcase_add_loop_test(tests, rows_are_like_all, 0, OPTIMIZERS);
     tcase_add_test(tests, sampled_is_full_in_the_end);
     tcase_add_test(tests, estimates_noise_apart);
