@@ -9,6 +9,7 @@ static const char HELP[] =
     "Without --fetch, everything that no node reads is fetched.\n"
     "\n"
     "  fixed   sized and prepared beforehand       late   sized when it runs\n"
+    "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name\n"
     "  done    known beforehand, or another view of its input: does not run\n"
     "\n"
     "Examples:\n"
@@ -20,14 +21,19 @@ static const char *const MODES[] = {"late", "fixed", "done"};
 static void print_node(const mr_plan_node *node, bool json, bool first) {
     if (!json) {
         const char *device = strstr(node->device, "device:");
-        printf("  %-5s  %-8s %10s  %-20s %s\n", MODES[node->mode], device ? device + 7 : node->device,
-               node->bytes > 0 ? human_bytes((double)node->bytes) : "", node->op, node->name);
+        const char *how = node->implementation;
+        printf("  %-5s  %-8s %10s  %-20s %s%s%s%s\n", MODES[node->mode], device ? device + 7 : node->device,
+               node->bytes > 0 ? human_bytes((double)node->bytes) : "", node->op, node->name, how ? "  [" : "",
+               how ? how : "", how ? "]" : "");
         return;
     }
     printf("%s\n  {\"name\": ", first ? "" : ",");
     print_json_text(node->name);
-    printf(", \"op\": \"%s\", \"device\": \"%s\", \"mode\": \"%s\", \"bytes\": %lld, \"offset\": %lld}", node->op,
+    printf(", \"op\": \"%s\", \"device\": \"%s\", \"mode\": \"%s\", \"bytes\": %lld, \"offset\": %lld", node->op,
            node->device, MODES[node->mode], (long long)node->bytes, (long long)node->offset);
+    if (node->implementation)
+        printf(", \"implementation\": \"%s\"", node->implementation);
+    printf("}");
 }
 
 static void print_plan(const mr_plan *plan, bool json) {

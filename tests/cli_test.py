@@ -206,6 +206,7 @@ def test_plan(model):
     assert plan["fixed"] and plan["arena_bytes"] >= plan["lower_bound"] > 0
     modes = {node["op"]: node["mode"] for node in plan["nodes"]}
     assert modes["_FusedConv2D"] == "fixed" and modes["Const"] == "done"
+    assert all("implementation" in node for node in plan["nodes"] if node["op"] in ("_FusedConv2D", "_FusedMatMul"))
     assert plan["num_run"] < plan["num_nodes"] == len(plan["nodes"])
     assert "late" in millrace("plan", model)
 

@@ -92,6 +92,7 @@ typedef struct mr_plan_node {
     int num_outputs;
     int64_t bytes;             /* of its outputs together; -1 where unknown */
     int64_t offset;            /* of the first output in the step's memory; -1: a buffer of its own, or none */
+    const char *implementation; /* which of several was chosen, by its name; NULL: there is one, or it isn't known yet */
 } mr_plan_node;
 
 typedef struct mr_plan_info {

@@ -109,6 +109,8 @@ int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
     }
     if (fixed && p->binding.n_out && fixed->offsets[p->out] != IN_NO_ARENA)
         info.offset = fixed->offsets[p->out];
+    if (fixed && fixed->prepared[i].making)
+        info.implementation = fixed->prepared[i].making->how;
     give(out, &info, sizeof info);
     return 1;
 }

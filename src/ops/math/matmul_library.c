@@ -78,6 +78,7 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
             own->packed = NULL;
     }
     p->scratch = scratch > p->scratch ? scratch : p->scratch;
+    p->how = onednn_name(own->packed ? own->packed : own->library);
     p->run = library_run;
     return OK;
 }
