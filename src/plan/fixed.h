@@ -32,8 +32,9 @@ typedef struct Fixed {
     size_t arena_bytes;       // packed
     size_t lower_bound;       // the most that is live at once: no packing can be smaller
     size_t bytes;             // that it costs to keep
-    uint64_t used;            // for least recently used
-    struct Fixed *next;
+    Plan *plan;               // whose it is; this and the lists are the cache's (fixed_cache.h)
+    struct Fixed *next;       // of the plan
+    struct Fixed *newer, *older;
 } Fixed;
 
 FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out);

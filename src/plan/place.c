@@ -3,6 +3,7 @@
 // Nodes that share state form a group (a reference or resource edge, a colocation attribute) and go together; a group
 // goes to a device that every member's request allows and that has kernels for all of them. The session remembers where
 // stateful nodes went. Without a request, a node without inputs follows its reader and the rest goes to the first CPU.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "plan/pass.h"
@@ -112,6 +113,15 @@ static int choose(const Placing *p, uint64_t feasible) {
     return best;
 }
 
+// "x: (Add): /job:localhost/replica:0/task:0/device:CPU:0", as TensorFlow says it. One call a line, so that lines stay whole.
+static void log_placement(const Graph *graph) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const Node *node = graph->nodes.p[i];
+        if (node)
+            fprintf(stderr, "%.*s: (%.*s): %.*s\n", NODE_ARGS(node), STR_ARGS(node->device));
+    }
+}
+
 static Status *assign(Placing *p) {
     const Graph *graph = p->draft->graph;
     const PlanOptions *options = p->draft->options;
@@ -135,6 +145,8 @@ Status *pass_place(Draft *draft) {
                          : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
     if (!status)
         status = assign(&placing);
+    if (!status && draft->options->log_placement)
+        log_placement(draft->graph);
     free(placing.group);
     free(placing.feasible);
     return status;

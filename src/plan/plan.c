@@ -3,10 +3,8 @@
 
 #include <stdlib.h>
 
-#include "plan/fixed.h"
+#include "plan/fixed_cache.h"
 #include "plan/pass.h"
-
-enum { SPECIALISED_BYTES = 64 << 20 };  // a plan keeps so much; the least recently used go
 
 const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "contract"};
 
@@ -59,11 +57,16 @@ Status *plan_make(const Graph *graph, const StepSignature *signature, const Plan
     Plan *plan = calloc(1, sizeof *plan);
     NEED_MEMORY(plan);
     atomic_init(&plan->references, 1);
-    mutex_init(&plan->lock);
     plan->partial = options->partial;
     plan->threads = options->intra_threads;
     Draft draft = {.options = options};
-    Status *status = pass_prune(graph, signature, &draft);
+    Status *status = OK;
+    if (options->cache)
+        plan->cache = fixed_cache_retain(options->cache);
+    else
+        status = fixed_cache_new(FIXED_CACHE_BYTES, &plan->cache);
+    if (!status)
+        status = pass_prune(graph, signature, &draft);
     plan->graph = draft.graph;
     if (!status)
         status = run_passes(&draft, plan);
@@ -90,65 +93,26 @@ void plan_release(Plan *plan) {
         if (step)
             plan->free_step(step);
     }
-    for (Fixed *fixed = plan->specialisations; fixed;) {
-        Fixed *next = fixed->next;
-        fixed_release(fixed);
-        fixed = next;
-    }
+    if (plan->cache)
+        fixed_cache_forget(plan->cache, plan);
+    fixed_cache_release(plan->cache);
     for (int32_t i = 0; plan->constants && i < plan->n_slots; i++)
         tensor_clear(&plan->constants[i]);
     graph_release(plan->graph);
-    mutex_clear(&plan->lock);
     arena_clear(&plan->arena);
     free(plan);
 }
 
 // ---- specialisations
 
-static Fixed *take_fitting(Plan *plan, const Tensor *const *feeds) REQUIRES(plan->lock) {
-    for (Fixed **link = &plan->specialisations; *link; link = &(*link)->next) {
-        Fixed *fixed = *link;
-        if (!fixed_fits(fixed, plan, feeds))
-            continue;
-        *link = fixed->next;  // to the front: the list is in order of use
-        fixed->next = plan->specialisations;
-        plan->specialisations = fixed;
-        return fixed_retain(fixed);
-    }
-    return NULL;
-}
-
-static void keep(Plan *plan, Fixed *fixed) REQUIRES(plan->lock) {
-    fixed->next = plan->specialisations;
-    plan->specialisations = fixed;
-    plan->specialised_bytes += fixed->bytes;
-    while (plan->specialised_bytes > SPECIALISED_BYTES && plan->specialisations->next) {
-        Fixed **link = &plan->specialisations;
-        while ((*link)->next)
-            link = &(*link)->next;
-        Fixed *oldest = *link;
-        *link = NULL;
-        plan->specialised_bytes -= oldest->bytes;
-        fixed_release(oldest);
-    }
-}
-
 Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out) {
-    mutex_lock(&plan->lock);
-    Fixed *fixed = take_fitting(plan, feeds);
-    bool mine = !fixed && !plan->specialising;
-    plan->specialising |= mine;
-    mutex_unlock(&plan->lock);
-    *out = fixed;
-    if (!mine)
+    bool make;
+    *out = fixed_cache_find(plan->cache, plan, feeds, &make);
+    if (!make)
         return OK;
+    Fixed *fixed = NULL;
     Status *status = fixed_make(plan, feeds, &fixed);
-    mutex_lock(&plan->lock);
-    plan->specialising = false;
-    if (!status)
-        keep(plan, fixed_retain(fixed));
-    mutex_unlock(&plan->lock);
-    if (!status)
-        *out = fixed;
+    fixed_cache_put(plan->cache, plan, fixed);
+    *out = fixed;
     return status;
 }

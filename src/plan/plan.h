@@ -111,10 +111,9 @@ struct Plan {
     bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
     int threads;           // a kernel's limit
-    Mutex lock;
-    struct Fixed *specialisations;  // newest first; guarded by lock
-    size_t specialised_bytes;       // guarded by lock
-    bool specialising;              // some thread is making one; guarded by lock
+    struct FixedCache *cache;       // the session's; its lock guards the next two
+    struct Fixed *specialisations;  // newest first
+    bool specialising;              // some thread is making one
     void (*_Atomic free_step)(struct Step *step);
     SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };
@@ -137,6 +136,8 @@ typedef struct PlanOptions {
     uint32_t passes;       // BIT of plan/pass.h; what to run
     struct NodeStates *states;  // the session's: placement of stateful nodes and kernel state (plan/states.h)
     struct ResourceTable *resources;
+    struct FixedCache *cache;  // where specialisations are kept; NULL: the plan has one of its own
+    bool log_placement;    // a line per node on stderr
 } PlanOptions;
 
 // The whole way: prune, passes, place, partition, order. INVALID_ARGUMENT: a missing feed, a fetch of a fed edge, a cycle;

@@ -1,27 +1,15 @@
-// Session — see session.h. Plans are found without a lock: a table that only grows, replaced as a whole.
+// Session — see session.h.
 #include "session/session.h"
 
 #include <stdlib.h>
 
+#include "plan/fixed_cache.h"
 #include "resource/resource.h"
 #include "run/stress.h"
 #include "session/calls.h"
+#include "session/plans.h"
 #include "thread/place.h"
 #include "thread/pool.h"
-
-// A plan and the call that it answers, arrays as they stood.
-typedef struct Entry {
-    uint64_t hash;
-    StepSignature signature;
-    Plan *plan;
-    struct Entry *next;   // all entries of the session, for freeing
-} Entry;
-
-typedef struct Table {
-    size_t mask;
-    struct Table *older;  // kept until the session goes: a reader may still be in it
-    _Atomic(Entry *) slots[];
-} Table;
 
 // A count alone on its cache line.
 typedef struct {
@@ -39,111 +27,16 @@ struct Session {
     Calls calls;                   // plans of functions (session/calls.h)
     Cancellation cancellation;
     StepOptions options;           // what every step starts from
-    _Atomic(Table *) table;
-    _Atomic uint64_t edit;         // graph->edit that the table's plans were made at
+    FixedCache *cache;             // of all plans
+    PlanTable plans;               // read by all; written under the lock
+    _Atomic uint64_t edit;         // graph->edit that the plans were made at
     _Atomic bool closed;
-    Mutex lock;                    // guards what is below and the making of plans
+    Mutex lock;                    // guards the making of plans
     Condition idle;
-    Entry *entries;
-    size_t n_entries;
-    Arena arena;
     Count running[THREAD_PLACES];  // steps in flight, by the place of the thread that began them
 };
 
 const RunSettings run_settings_default = {0};
-
-// ---- the table of plans
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ (hash >> 29);
-}
-
-static uint64_t signature_hash(const StepSignature *s) {
-    uint64_t hash = (uint64_t)s->n_feeds * 31 + (uint64_t)s->n_fetches * 7 + (uint64_t)s->n_targets;
-    for (int i = 0; i < s->n_feeds; i++)
-        hash = mix(mix(hash, (uintptr_t)s->feeds[i].node), (uint64_t)s->feeds[i].index);
-    for (int i = 0; i < s->n_fetches; i++)
-        hash = mix(mix(hash, (uintptr_t)s->fetches[i].node), (uint64_t)s->fetches[i].index);
-    for (int i = 0; i < s->n_targets; i++)
-        hash = mix(hash, (uintptr_t)s->targets[i]);
-    return hash;
-}
-
-static bool outputs_equal(const Output *a, const Output *b, int n) {
-    for (int i = 0; i < n; i++)
-        if (!output_equal(a[i], b[i]))
-            return false;
-    return true;
-}
-
-static bool signature_equal(const StepSignature *a, const StepSignature *b) {
-    if (a->n_feeds != b->n_feeds || a->n_fetches != b->n_fetches || a->n_targets != b->n_targets)
-        return false;
-    for (int i = 0; i < a->n_targets; i++)
-        if (a->targets[i] != b->targets[i])
-            return false;
-    return outputs_equal(a->feeds, b->feeds, a->n_feeds) && outputs_equal(a->fetches, b->fetches, a->n_fetches);
-}
-
-static Entry *table_find(const Table *table, uint64_t hash, const StepSignature *signature) {
-    for (size_t i = hash;; i++) {
-        Entry *entry = atomic_load_explicit(&table->slots[i & table->mask], memory_order_acquire);
-        if (!entry || (entry->hash == hash && signature_equal(&entry->signature, signature)))
-            return entry;
-    }
-}
-
-static void table_put(Table *table, Entry *entry) {
-    size_t i = entry->hash;
-    while (atomic_load_explicit(&table->slots[i & table->mask], memory_order_relaxed))
-        i++;
-    atomic_store_explicit(&table->slots[i & table->mask], entry, memory_order_release);
-}
-
-static Status *table_new(Session *session, size_t room) {
-    Table *table = calloc(1, sizeof *table + room * sizeof table->slots[0]);
-    NEED_MEMORY(table);
-    table->mask = room - 1;
-    table->older = atomic_load(&session->table);
-    atomic_store_explicit(&session->table, table, memory_order_release);
-    return OK;
-}
-
-static Status *signature_copy(Arena *arena, const StepSignature *from, StepSignature *out) {
-    Output *ends = ARENA_ARRAY(arena, Output, from->n_feeds + from->n_fetches);
-    Node **targets = ARENA_ARRAY(arena, Node *, from->n_targets);
-    NEED_MEMORY(ends && targets);
-    for (int i = 0; i < from->n_feeds; i++)
-        ends[i] = from->feeds[i];
-    for (int i = 0; i < from->n_fetches; i++)
-        ends[from->n_feeds + i] = from->fetches[i];
-    for (int i = 0; i < from->n_targets; i++)
-        targets[i] = from->targets[i];
-    *out = (StepSignature){ends, ends + from->n_feeds, targets, from->n_feeds, from->n_fetches, from->n_targets};
-    return OK;
-}
-
-static Status *remember(Session *session, const StepSignature *signature, uint64_t hash, Plan *plan)
-    REQUIRES(session->lock) {
-    Entry *entry = ARENA_NEW(&session->arena, Entry);
-    NEED_MEMORY(entry);
-    TRY(signature_copy(&session->arena, signature, &entry->signature));
-    Table *table = atomic_load(&session->table);
-    if ((session->n_entries + 1) * 2 > table->mask) {
-        TRY(table_new(session, (table->mask + 1) * 2));
-        for (size_t i = 0; i <= table->mask; i++)
-            if (atomic_load(&table->slots[i]))
-                table_put(atomic_load(&session->table), atomic_load(&table->slots[i]));
-    }
-    entry->hash = hash;
-    entry->plan = plan;
-    entry->next = session->entries;
-    session->entries = entry;
-    session->n_entries++;
-    table_put(atomic_load(&session->table), entry);
-    return OK;
-}
 
 // ---- plans
 
@@ -152,6 +45,7 @@ static PlanOptions plan_options(Session *session, bool partial) {
         .devices = &session->devices, .soft_placement = session->config.soft_placement, .partial = partial,
         .intra_threads = session->options.intra_threads, .inter_threads = session->options.inter_threads,
         .passes = session->config.passes, .states = &session->states, .resources = session->resources,
+        .cache = session->cache, .log_placement = session->config.log_placement,
     };
 }
 
@@ -175,39 +69,34 @@ static uint64_t settled_edit(const Session *session) {
     return edit;
 }
 
-static Status *find_or_make(Session *session, const StepSignature *signature, uint64_t hash, Plan **out)
+static Status *find_or_make(Session *session, const StepSignature *signature, uint64_t hash, const PlanEntry **out)
     REQUIRES(session->lock) {
     // A changed attribute or edge voids every plan; they are kept for those who run them now.
     uint64_t edit = settled_edit(session);
     if (edit != atomic_load(&session->edit)) {
-        TRY(table_new(session, 64));
-        session->n_entries = 0;
+        TRY(plan_table_void(&session->plans));
         atomic_store(&session->edit, edit);
     }
-    Entry *entry = table_find(atomic_load(&session->table), hash, signature);
-    if (entry) {
-        *out = entry->plan;
+    *out = plan_table_find(&session->plans, hash, signature);
+    if (!*out)
+        TRY(plan_table_share(&session->plans, hash, signature, out));
+    if (*out)
         return OK;
-    }
     Plan *plan;
     TRY(make_plan(session, signature, false, &plan));
-    Status *status = remember(session, signature, hash, plan);
+    Status *status = plan_table_put(&session->plans, hash, signature, plan, out);
     if (status)
         plan_release(plan);
-    else
-        *out = plan;
     return status;
 }
 
 // The session holds its plans until it goes, so the result needs no reference while a step is in flight.
-static Status *session_find(Session *session, const StepSignature *signature, Plan **out) {
+static Status *session_find(Session *session, const StepSignature *signature, const PlanEntry **out) {
     uint64_t hash = signature_hash(signature);
     if (__builtin_expect(session->graph->edit == atomic_load_explicit(&session->edit, memory_order_acquire), 1)) {
-        Entry *entry = table_find(atomic_load_explicit(&session->table, memory_order_acquire), hash, signature);
-        if (__builtin_expect(entry != NULL, 1)) {
-            *out = entry->plan;
+        *out = plan_table_find(&session->plans, hash, signature);
+        if (__builtin_expect(*out != NULL, 1))
             return OK;
-        }
     }
     stress_yield();
     mutex_lock(&session->lock);
@@ -217,9 +106,9 @@ static Status *session_find(Session *session, const StepSignature *signature, Pl
 }
 
 Status *session_plan(Session *session, const StepSignature *signature, Plan **out) {
-    Plan *plan;
-    TRY(session_find(session, signature, &plan));
-    *out = plan_retain(plan);
+    const PlanEntry *entry;
+    TRY(session_find(session, signature, &entry));
+    *out = plan_retain(entry->plan);
     return OK;
 }
 
@@ -261,15 +150,33 @@ static int64_t deadline_of(const Session *session, const RunSettings *settings) 
     return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
+// A call that shares the plan of another order: its arrays in that order, and its results back in its own.
+static Status *run_reordered(const PlanEntry *entry, const StepOptions *options, const Tensor *const *feeds, Tensor *out) {
+    AUTO(arena) Arena arena = {0};
+    const StepSignature *own = &entry->like->signature;
+    const Tensor **ordered = ARENA_ARRAY(&arena, const Tensor *, own->n_feeds);
+    Tensor *results = ARENA_ARRAY(&arena, Tensor, own->n_fetches);
+    NEED_MEMORY(ordered && results);
+    for (int i = 0; i < own->n_feeds; i++)
+        ordered[i] = feeds[entry->feed_at[i]];
+    TRY(check_feeds(entry->plan, own, ordered));
+    TRY(step_run(entry->plan, options, ordered, results));
+    for (int i = 0; i < own->n_fetches; i++)
+        out[i] = results[entry->fetch_at[i]];
+    return OK;
+}
+
 static Status *run_step(Session *session, const StepSignature *signature, const RunSettings *settings, int place,
                         const Tensor *const *feeds, Tensor *out) {
-    Plan *plan;
-    TRY(session_find(session, signature, &plan));
-    TRY(check_feeds(plan, signature, feeds));
+    const PlanEntry *entry;
+    TRY(session_find(session, signature, &entry));
     StepOptions options = session->options;
     options.deadline = deadline_of(session, settings);
     options.place = place;
-    return step_run(plan, &options, feeds, out);
+    if (__builtin_expect(entry->like != NULL, 0))
+        return run_reordered(entry, &options, feeds, out);
+    TRY(check_feeds(entry->plan, signature, feeds));
+    return step_run(entry->plan, &options, feeds, out);
 }
 
 Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
@@ -286,6 +193,7 @@ Status *session_run(Session *session, const StepSignature *signature, const RunS
 static Status *session_fill(Session *session, const SessionConfig *config) {
     TRY(device_set_init(&session->devices, config->devices, config->n_devices));
     TRY(resource_table_new(&session->resources));
+    TRY(fixed_cache_new(FIXED_CACHE_BYTES, &session->cache));
     int most = pool_limit();
     session->options = (StepOptions){
         .deadline = NO_DEADLINE, .parent = &session->cancellation, .resources = session->resources,
@@ -297,7 +205,7 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
     session->calls.step.caller = &session->calls.caller;
-    return table_new(session, 64);
+    return plan_table_init(&session->plans);
 }
 
 Status *session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out) {
@@ -339,21 +247,15 @@ void session_free(Session *session) {
         while (atomic_load(&session->running[i].n))
             (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&session->lock);
-    for (Entry *entry = session->entries; entry; entry = entry->next)
-        plan_release(entry->plan);
-    for (Table *table = atomic_load(&session->table); table;) {
-        Table *older = table->older;
-        free(table);
-        table = older;
-    }
+    plan_table_clear(&session->plans);
     calls_clear(&session->calls);
+    fixed_cache_release(session->cache);
     node_states_clear(&session->states);
     resource_table_free(session->resources);
     device_set_clear(&session->devices);
     cancellation_clear(&session->cancellation);
     mutex_clear(&session->lock);
     condition_clear(&session->idle);
-    arena_clear(&session->arena);
     graph_release(session->graph);
     free(session);
 }

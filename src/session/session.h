@@ -39,7 +39,8 @@ extern const RunSettings run_settings_default;
 // One step. `feeds` match signature->feeds; `out` has room for the fetches and is untouched on failure.
 FALLIBLE Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
                              const Tensor *const *feeds, Tensor *out);
-// The plan for a signature, retained: for `millrace plan` and tests.
+// The plan for a signature, retained: for `millrace plan` and tests. Its feeds and fetches are in the order of the first call
+// that named these edges.
 FALLIBLE Status *session_plan(Session *session, const StepSignature *signature, Plan **out);
 
 // A step in several calls: all its feeds and fetches are named at the beginning, then given and taken piece by piece.

@@ -2,9 +2,13 @@
 #include "session/session.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "formula/ops.h"
 #include "ops/all_ops.h"
+#include "plan/fixed_cache.h"
 
 #define GOOD(expression)                                                              \
     do {                                                                              \
@@ -153,6 +157,129 @@ START_TEST(handles_are_constants_of_the_plan) {
 }
 END_TEST
 
+// ---------------------------------------- plans
+
+static Plan *plan_of(const StepSignature *signature) {
+    Plan *plan;
+    GOOD(session_plan(session, signature, &plan));
+    plan_release(plan);  // the session keeps it
+    return plan;
+}
+
+START_TEST(another_order_shares_the_plan) {
+    Formula *f = &formula;
+    Output a = placeholder(DT_float), b = placeholder(DT_float), c = placeholder(DT_int32);
+    Output less = Sub(a, b), more = Add(a, b), cast = Mul(c, c);
+    Node *nothing = formula_node(f, "NoOp", NULL, 0, NULL), *nothing_2 = formula_node(f, "NoOp", NULL, 0, NULL);
+    GOOD(f->status);
+    Tensor two = scalar(2), five = scalar(5), three, out[4];
+    GOOD(tensor_new(DT_int32, SCALAR_SHAPE, &three));
+    *(int32_t *)three.data = 3;
+    StepSignature first = {(Output[]){a, b, c}, (Output[]){less, more, cast, less}, (Node *[]){nothing, nothing_2}, 3, 4, 2};
+    StepSignature second = {(Output[]){c, b, a}, (Output[]){cast, less, less, more}, (Node *[]){nothing_2, nothing}, 3, 4, 2};
+    StepSignature other = {(Output[]){c, b, a}, (Output[]){cast, more, less, more}, (Node *[]){nothing_2, nothing}, 3, 4, 2};
+    ck_assert_ptr_eq(plan_of(&first), plan_of(&second));
+    ck_assert_ptr_ne(plan_of(&first), plan_of(&other));
+    for (int i = 0; i < 3; i++) {
+        GOOD(session_run(session, &second, &run_settings_default, (const Tensor *[]){&three, &five, &two}, out));
+        ck_assert_int_eq(*(int32_t *)out[0].data, 9);
+        ck_assert_float_eq(*(float *)out[1].data, -3);
+        ck_assert_float_eq(*(float *)out[2].data, -3);
+        ck_assert_float_eq(*(float *)out[3].data, 7);
+        ck_assert_ptr_ne(out[1].buffer, out[2].buffer);
+        for (int o = 0; o < 4; o++)
+            tensor_clear(&out[o]);
+    }
+    // The message names the node that was fed wrongly, whatever the order.
+    Status *status = session_run(session, &second, &run_settings_default, (const Tensor *[]){&three, &three, &two}, out);
+    ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
+    char expected[80];
+    snprintf(expected, sizeof expected, "{{node %.*s}}", STR_ARGS(b.node->name));
+    ck_assert_msg(strstr(status_message(status), expected), "%s", status_message(status));
+    status_free(status);
+    tensor_clear(&two);
+    tensor_clear(&five);
+    tensor_clear(&three);
+}
+END_TEST
+
+static int specialisations(const Plan *plan) {
+    int n = 0;
+    for (const Fixed *fixed = plan->specialisations; fixed; fixed = fixed->next)
+        n++;
+    return n;
+}
+
+static void run_length(Output feed, Output fetch, int64_t n) {
+    Tensor x, y;
+    GOOD(tensor_new(DT_float, (Shape){.rank = 1, .dims = {n}}, &x));
+    memset(x.data, 0, (size_t)n * sizeof(float));
+    const Tensor *feeds[] = {&x};
+    StepSignature signature = {.feeds = &feed, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1};
+    GOOD(session_run(session, &signature, &run_settings_default, feeds, &y));
+    ck_assert_float_eq(*(float *)y.data, (float)n * 2);
+    tensor_clear(&x);
+    tensor_clear(&y);
+}
+
+// 64 MiB for all plans together: what was used last stays, whosever it is.
+START_TEST(specialisations_are_kept_by_bytes) {
+    enum { MEGA = 1 << 20, LENGTHS = 12 };
+    Formula *f = &formula;
+    Output x = placeholder(DT_float);
+    Output ones = Exp(x);  // each of these lies in the arena: 4 MiB or 8 MiB
+    Output sum = Sum(Tile(ones, Ints(2)), Int(0), false), twin = Sum(Tile(Neg(Neg(ones)), Ints(2)), Int(0), false);
+    GOOD(f->status);
+    Plan *plan = plan_of(&(StepSignature){.feeds = &x, .fetches = &sum, .n_feeds = 1, .n_fetches = 1});
+    Plan *other = plan_of(&(StepSignature){.feeds = &x, .fetches = &twin, .n_feeds = 1, .n_fetches = 1});
+    ck_assert_ptr_eq(plan->cache, other->cache);
+    for (int i = 0; i < LENGTHS; i++) {
+        run_length(x, sum, MEGA + i);
+        ck_assert_uint_le(plan->cache->bytes, 64u << 20);
+    }
+    int before = specialisations(plan);
+    ck_assert_msg(before > 1 && before < LENGTHS, "%d specialisations of %zu bytes", before, plan->cache->bytes);
+    for (int i = 0; i < 3; i++) {
+        run_length(x, twin, MEGA + i);
+        run_length(x, sum, MEGA + LENGTHS - 1);  // used all the time: stays
+    }
+    ck_assert_uint_le(plan->cache->bytes, 64u << 20);
+    ck_assert_int_eq(specialisations(other), 3);
+    ck_assert_int_lt(specialisations(plan), before);
+    bool kept = false;
+    for (const Fixed *fixed = plan->specialisations; fixed; fixed = fixed->next)
+        kept |= fixed->feed_shapes[0].dims[0] == MEGA + LENGTHS - 1;
+    ck_assert(kept);
+}
+END_TEST
+
+START_TEST(placement_is_logged) {
+    Formula *f = &formula;
+    Output x = placeholder(DT_float);
+    f->device = STR("/device:FAKE:0");
+    Output y = Add(x, x);
+    f->device = (Str){0};
+    GOOD(f->status);
+    SessionConfig config;
+    GOOD(session_config_parse((Str){"\x40\x01\x0a\x08\x0a\x04" "FAKE" "\x10\x01", 12}, &config));
+    ck_assert(config.log_placement);
+    session_free(session);
+    GOOD(session_new(graph, NULL, &config, &session));
+    char path[] = "/tmp/placementXXXXXX", text[4096] = "", line[200];
+    int file = mkstemp(path), kept = dup(STDERR_FILENO);
+    ck_assert(file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    float result = run1(x, 4, y);
+    dup2(kept, STDERR_FILENO);
+    ck_assert_float_eq(result, 8);
+    ck_assert_int_gt(pread(file, text, sizeof text - 1, 0), 0);
+    close(file);
+    close(kept);
+    unlink(path);
+    snprintf(line, sizeof line, "%.*s: (AddV2): /job:localhost/replica:0/task:0/device:FAKE:0\n", STR_ARGS(y.node->name));
+    ck_assert_msg(strstr(text, line), "%s", text);
+}
+END_TEST
+
 START_TEST(crosses_to_the_fake_device) {
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -174,6 +301,9 @@ int main(void) {
     tcase_add_test(tests, assigns_and_reads);
     tcase_add_test(tests, reads_a_reference_after_its_update);
     tcase_add_test(tests, handles_are_constants_of_the_plan);
+    tcase_add_test(tests, another_order_shares_the_plan);
+    tcase_add_test(tests, specialisations_are_kept_by_bytes);
+    tcase_add_test(tests, placement_is_logged);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
