@@ -23,13 +23,13 @@
 #endif
 
 #ifdef SANITIZED
-enum { LIMIT_MS = 3000 };
+enum { LIMIT_MS = 600 };
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
 }
 #else
-enum { LIMIT_MS = 500 };  // of thread time; what is meant is 100, but machines differ
+enum { LIMIT_MS = 100 };  // of thread time: in a debug build the slowest call here takes 5
 #endif
 
 enum { MOST_LINES = 1 << 14, MOST_BYTES = 1 << 30, AS_IT_IS = -1 };
@@ -147,7 +147,7 @@ static Status *run_nodes(Session *session, const Trial *trial, Node *const *targ
         feeds[i] = &trial->values.p[i];
     StepSignature signature = {.feeds = trial->feeds.p, .targets = targets, .n_feeds = (int)trial->feeds.n,
                                .n_targets = n};
-    return session_run(session, &signature, &(RunSettings){.timeout_ms = 20 * LIMIT_MS}, feeds, NULL);
+    return session_run(session, &signature, &(RunSettings){.timeout_ms = 10000}, feeds, NULL);
 }
 
 // Builds and runs twice: the second time finds what the first left behind.
