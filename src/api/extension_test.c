@@ -1,16 +1,13 @@
 // Extension test — ops and kernels made at run time, their lists and documentation, changes of graphs, the first session.
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensorflow/c/c_api.h"
+#include "api/api_test.h"
 #include "tensorflow/c/c_api_experimental.h"
 #include "tensorflow/c/env.h"
 #include "tensorflow/c/kernels.h"
 #include "tensorflow/c/ops.h"
-
-static TF_Status *s;
 
 static void set_up(void) {
     s = TF_NewStatus();
@@ -18,15 +15,6 @@ static void set_up(void) {
 
 static void tear_down(void) {
     TF_DeleteStatus(s);
-}
-
-static void ok(void) {
-    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
-}
-
-static void failed(TF_Code code, const char *part) {
-    ck_assert_msg(TF_GetCode(s) == code, "%d: %s", TF_GetCode(s), TF_Message(s));
-    ck_assert_msg(strstr(TF_Message(s), part) != NULL, "'%s' lacks '%s'", TF_Message(s), part);
 }
 
 static bool contains(const TF_Buffer *b, const char *text) {
@@ -452,9 +440,5 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed_tests = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed_tests != 0;
+    return run_suite(suite());
 }

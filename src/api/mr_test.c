@@ -1,12 +1,10 @@
 // Tests of millrace.h — text, ops, plans, networks, freezing; through the header alone.
 #include "millrace/millrace.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static TF_Status *s;
+#include "api/api_test.h"
 
 static void setup(void) {
     s = TF_NewStatus();
@@ -14,10 +12,6 @@ static void setup(void) {
 
 static void teardown(void) {
     TF_DeleteStatus(s);
-}
-
-static void ok(void) {
-    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
 }
 
 static void is_text(const TF_Tensor *tensor, int style, const char *wanted) {
@@ -321,9 +315,5 @@ int main(void) {
     tcase_add_test(tests, layers_have_doors);
     tcase_add_test(tests, errors_stay);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,13 +1,11 @@
 // Operation test — graphs and operations through the C interface: building, looking, attributes, export, import.
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensorflow/c/c_api.h"
+#include "api/api_test.h"
 #include "tensorflow/c/c_api_experimental.h"
 
 static TF_Graph *graph;
-static TF_Status *s;
 
 static void set_up(void) {
     graph = TF_NewGraph();
@@ -17,15 +15,6 @@ static void set_up(void) {
 static void tear_down(void) {
     TF_DeleteGraph(graph);
     TF_DeleteStatus(s);
-}
-
-static void ok(void) {
-    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
-}
-
-static void failed(TF_Code code, const char *part) {
-    ck_assert_msg(TF_GetCode(s) == code, "%d: %s", TF_GetCode(s), TF_Message(s));
-    ck_assert_msg(strstr(TF_Message(s), part) != NULL, "'%s' lacks '%s'", TF_Message(s), part);
 }
 
 static TF_Output placeholder(const char *name, TF_DataType dtype) {
@@ -505,9 +494,5 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed_tests = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed_tests != 0;
+    return run_suite(suite());
 }

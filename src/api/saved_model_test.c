@@ -1,16 +1,14 @@
 // SavedModel test — folders written here, loaded through the C interface: tags, assets, initializer, refusals.
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tensorflow/c/c_api.h"
+#include "api/api_test.h"
 #include "tensorflow/c/c_api_experimental.h"
 
 static TF_Graph *graph;
-static TF_Status *s;
 static char folder[64];
 
 static void set_up(void) {
@@ -205,9 +203,5 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed_tests = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed_tests != 0;
+    return run_suite(suite());
 }

@@ -1,25 +1,14 @@
 // Session test — running, functions, gradients and single operations through the C interface.
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensorflow/c/c_api.h"
+#include "api/api_test.h"
 #include "tensorflow/c/eager/c_api.h"
 
 static TF_Graph *graph;
-static TF_Status *s;
 static TF_Session *session;
-
-static void ok(void) {
-    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
-}
-
-static void failed(TF_Code code, const char *part) {
-    ck_assert_msg(TF_GetCode(s) == code, "%d: %s", TF_GetCode(s), TF_Message(s));
-    ck_assert_msg(strstr(TF_Message(s), part) != NULL, "'%s' lacks '%s'", TF_Message(s), part);
-}
 
 static void open_session(void) {
     TF_SessionOptions *options = TF_NewSessionOptions();
@@ -515,9 +504,5 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed_tests = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed_tests != 0;
+    return run_suite(suite());
 }

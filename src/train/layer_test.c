@@ -1,68 +1,5 @@
 // Layer tests — values worked out by hand, gradients against finite differences, sharing between learning and testing.
-#include <check.h>
-#include <math.h>
-
-#include "formula/ops.h"
-#include "ops/all_ops.h"
-#include "session/session.h"
-#include "train/freeze.h"
-#include "train/optimizer.h"
-
-#define GOOD(expression)                                                              \
-    do {                                                                              \
-        Status *status_ = (expression);                                               \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
-
-static Graph *graph;
-static Session *session;
-static Net net;
-
-static void setup(void) {
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    net_init(&net, graph, 1);
-    SessionConfig config = session_config_default();
-    config.intra_threads = config.inter_threads = 1;
-    GOOD(session_new(graph, NULL, &config, &session));
-}
-
-static void teardown(void) {
-    session_free(session);
-    net_clear(&net);
-    graph_release(graph);
-}
-
-static void good_net(void) {
-    ck_assert_msg(!net.f.status, "%s (%s)", status_message(net.f.status), status_where(net.f.status));
-}
-
-static void run(Node *target) {
-    good_net();
-    StepSignature signature = {.targets = &target, .n_targets = 1};
-    GOOD(session_run(session, &signature, &run_settings_default, NULL, NULL));
-}
-
-// y, a tensor of floats, where `x` is fed.
-static Tensor fetch_fed(Output y, const Output *x, const Tensor *value) {
-    good_net();
-    Tensor result;
-    StepSignature signature = {.feeds = x, .n_feeds = x != NULL, .fetches = &y, .n_fetches = 1};
-    GOOD(session_run(session, &signature, &run_settings_default, &value, &result));
-    return result;
-}
-
-static Tensor fetch(Output y) {
-    return fetch_fed(y, NULL, NULL);
-}
-
-static double number(Output y) {
-    Tensor value = fetch(y);
-    ck_assert_int_eq(tensor_count(&value), 1);
-    double x = *(float *)value.data;
-    tensor_clear(&value);
-    return x;
-}
+#include "train/net_test.h"
 
 // Numbers between -1 and 1 that look like none in particular.
 static Tensor waves(Shape shape) {
@@ -363,9 +300,5 @@ int main(void) {
     tcase_add_test(tests, estimates_noise_apart);
     tcase_add_test(tests, names_what_is_wrong);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
