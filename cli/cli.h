@@ -84,6 +84,9 @@ typedef struct {
 bool fetches_add(Fetches *fetches, const Model *model, const char *text);
 void fetches_clear(Fetches *fetches);
 
+// ---- plans (plan.c)
+const char *plan_memory(const mr_plan_info *info);           // where a step's results lie; valid until the next call
+
 // ---- output (output.c)
 void print_json_text(const char *text);                      // with quotes and escapes
 void print_tensor(const TF_Tensor *tensor, int style);       // MR_*

@@ -2,18 +2,25 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "usage: millrace plan MODEL [--input NAME=TENSOR] [--input NAME=@FILE] [--fetch NAME] ... [--json]\n"
+    "usage: millrace plan MODEL [--input NAME=TENSOR] [--input NAME=@FILE] [--fetch NAME] [--target NAME] ... [--json]\n"
     "\n"
     "Shows the plan for a choice of outputs: the nodes in the order in which they run, each with its device and the\n"
-    "place of its result in the memory of a step. Inputs settle shapes; without them nothing can be sized beforehand.\n"
-    "Without --fetch, everything that no node reads is fetched.\n"
+    "size of its result. Inputs settle shapes; without them nothing can be sized beforehand. A target runs and gives\n"
+    "nothing: a training step. With neither --fetch nor --target, everything that no node reads is fetched.\n"
     "\n"
     "  fixed   sized and prepared beforehand       late   sized when it runs\n"
     "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name\n"
     "  done    known beforehand, or another view of its input: does not run\n"
     "\n"
+    "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; its\n"
+    "lower bound is the most of it in use at one time. Outside of it lies, each in a buffer of its own, what is read from\n"
+    "variables or kept by them, what is fetched, and the results of late nodes.\n"
+    "\n"
     "Examples:\n"
     "  millrace plan fashion.pb --input images='uint8 zeros[64 28 28]' --fetch label\n"
+    "  millrace train --graph training.pb --epochs 0.1\n"
+    "  millrace plan training.pb --input images='uint8 zeros[64 28 28]' --input labels='uint8 zeros[64]'"
+    " --input rate=0.001 --target train_step\n"
     "  millrace plan model.pb --json\n";
 
 static const char *const MODES[] = {"late", "fixed", "done"};
@@ -36,39 +43,66 @@ static void print_node(const mr_plan_node *node, bool json, bool first) {
     printf("}");
 }
 
+const char *plan_memory(const mr_plan_info *info) {
+    static char text[256];
+    double most = (double)info->arena_bytes, least = (double)info->lower_bound;
+    int n = snprintf(text, sizeof text, "memory of a step %s, %.3f times its lower bound of %s; outside of it %s",
+                     human_bytes(most), least > 0 ? most / least : 1, human_bytes(least),
+                     human_bytes((double)info->own_bytes));
+    if (info->num_late)
+        snprintf(text + n, sizeof text - (size_t)n, " and what %zu late nodes give", info->num_late);
+    return text;
+}
+
 static void print_plan(const mr_plan *plan, bool json) {
     mr_plan_info info = {.struct_size = sizeof info};
     mr_plan_node node = {.struct_size = sizeof node};
     mr_plan_get_info(plan, &info);
     if (json)
         printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"dynamic\": %s, \"fixed\": %s, \"arena_bytes\": %lld, "
-               "\"lower_bound\": %lld, \"nodes\": [",
+               "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"nodes\": [",
                info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
-               (long long)info.arena_bytes, (long long)info.lower_bound);
+               (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
         print_node(&node, json, i == 0);
     if (json)
         puts("]}");
     else if (info.is_fixed)
-        printf("%zu nodes, %zu of which run; memory of a step %s, lower bound %s\n", info.num_nodes, info.num_run,
-               human_bytes((double)info.arena_bytes), human_bytes((double)info.lower_bound));
+        printf("%zu nodes, %zu of which run; %s\n", info.num_nodes, info.num_run, plan_memory(&info));
     else
         printf("%zu nodes; %s\n", info.num_nodes,
                info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
 }
 
-static int plan_model(const char *path, char *const *inputs, int n_inputs, char *const *names, int n_names, bool json) {
+// What the command line chose.
+typedef struct {
+    char *inputs[MOST_EDGES], *names[MOST_EDGES], *targets[MOST_EDGES];
+    int n_inputs, n_names, n_targets;
+    bool json;
+} Choice;
+
+static bool find_targets(const Model *model, const Choice *choice, const TF_Operation **out) {
+    for (int i = 0; i < choice->n_targets; i++)
+        if (!(out[i] = TF_GraphOperationByName(model->graph, choice->targets[i]))) {
+            fail("the model has no node '%s'", choice->targets[i]);
+            return false;
+        }
+    return true;
+}
+
+static int plan_model(const char *path, const Choice *choice) {
     Model model;
     Feeds feeds = {0};
     Fetches fetches = {0};
+    const TF_Operation *targets[MOST_EDGES];
     if (!model_open(path, &model))
         return EXIT_FAILED;
-    bool done = true, sized = n_inputs > 0;
-    for (int i = 0; i < n_inputs && done; i++)
-        done = feeds_add(&feeds, &model, inputs[i]);
-    for (int i = 0; i < n_names && done; i++)
-        done = fetches_add(&fetches, &model, names[i]);
-    if (done && !fetches.n)
+    bool done = find_targets(&model, choice, targets), sized = choice->n_inputs > 0;
+    for (int i = 0; i < choice->n_inputs && done; i++)
+        done = feeds_add(&feeds, &model, choice->inputs[i]);
+    for (int i = 0; i < choice->n_names && done; i++)
+        done = fetches_add(&fetches, &model, choice->names[i]);
+    if (done && !fetches.n && !choice->n_targets)
         fetches.n = model_ends(&model, fetches.edges, MOST_EDGES);
     size_t at = 0;
     for (TF_Operation *node; !sized && done && feeds.n < MOST_EDGES && (node = TF_GraphNextOperation(model.graph, &at));)
@@ -77,10 +111,10 @@ static int plan_model(const char *path, char *const *inputs, int n_inputs, char 
     if (done) {
         TF_Status *status = TF_NewStatus();
         mr_plan *plan = mr_plan_new(model.session, feeds.edges, sized ? feeds.values : NULL, feeds.n, fetches.edges,
-                                    fetches.n, NULL, 0, status);
+                                    fetches.n, targets, choice->n_targets, status);
         done = good(status, path);
         if (plan)
-            print_plan(plan, json);
+            print_plan(plan, choice->json);
         mr_plan_delete(plan);
         TF_DeleteStatus(status);
     }
@@ -94,26 +128,27 @@ static int plan_model(const char *path, char *const *inputs, int n_inputs, char 
 static int run(int argc, char **argv) {
     static const struct option OPTIONS[] = {
         {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"input", required_argument, NULL, 'i'},
-        {"fetch", required_argument, NULL, 'f'}, {0}};
-    char *inputs[MOST_EDGES], *names[MOST_EDGES];
-    int n_inputs = 0, n_names = 0, option;
-    bool json = false;
+        {"fetch", required_argument, NULL, 'f'}, {"target", required_argument, NULL, 't'}, {0}};
+    Choice choice = {0};
+    int option;
     while ((option = next_option(&command_plan, argc, argv, OPTIONS)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        if (n_inputs == MOST_EDGES || n_names == MOST_EDGES)
-            return misuse(&command_plan, "at most %d inputs and outputs", MOST_EDGES - 1);
+        if (choice.n_inputs == MOST_EDGES || choice.n_names == MOST_EDGES || choice.n_targets == MOST_EDGES)
+            return misuse(&command_plan, "at most %d inputs, outputs and targets", MOST_EDGES - 1);
         if (option == 'i')
-            inputs[n_inputs++] = optarg;
+            choice.inputs[choice.n_inputs++] = optarg;
         if (option == 'f')
-            names[n_names++] = optarg;
-        json |= option == 'j';
+            choice.names[choice.n_names++] = optarg;
+        if (option == 't')
+            choice.targets[choice.n_targets++] = optarg;
+        choice.json |= option == 'j';
     }
     if (argc - optind != 1)
         return misuse(&command_plan, "one model is expected");
-    return plan_model(argv[optind], inputs, n_inputs, names, n_names, json);
+    return plan_model(argv[optind], &choice);
 }
 
 const Command command_plan = {"plan", "show what would run, in which order and memory", HELP, run};

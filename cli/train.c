@@ -17,6 +17,7 @@ static const char HELP[] =
     "\n"
     "  --data FOLDER      train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz\n"
     "  --output FILE      fashion.pb unless said otherwise\n"
+    "  --graph FILE       writes the graph of the training too, before it begins: `millrace plan` shows its steps\n"
     "  --epochs N         passes over the data, 3; less than one is possible: 0.1\n"
     "  --batch N          pictures per step, 64\n"
     "  --rate R           learning rate at the beginning, 0.002; it falls to nothing along half a cosine\n"
@@ -32,6 +33,7 @@ static const char HELP[] =
     "Examples:\n"
     "  millrace train\n"
     "  millrace train --data ~/mnist --output mnist.pb --epochs 2\n"
+    "  millrace train --graph training.pb --epochs 0.1\n"
     "  millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
 
 static const char DEFAULT_DATA[] = "/usr/share/datasets/fashion-mnist";
@@ -39,7 +41,7 @@ static const char *const FASHION[] = {"T-shirt", "trouser", "pullover", "dress",
                                       "bag", "ankle boot"};
 
 typedef struct {
-    const char *data, *output, *optimizer;
+    const char *data, *output, *graph, *optimizer;
     char *classes;
     double epochs, rate;
     int64_t batch, seed;
@@ -279,13 +281,29 @@ static bool can_write(const char *path) {
     return can;
 }
 
+// What will be done, and in how much memory.
+static bool announce(const Training *t) {
+    mr_plan_info info = {.struct_size = sizeof info};
+    if (!trainer_plan(&t->trainer, t->images, t->labels, &info))
+        return false;
+    if (t->wishes->json)
+        printf("{\"nodes_per_step\": %zu, \"arena_bytes\": %lld, \"lower_bound\": %lld, \"arena_ratio\": %.4f, "
+               "\"own_bytes\": %lld, \"num_late\": %zu}\n",
+               info.num_run, (long long)info.arena_bytes, (long long)info.lower_bound,
+               info.lower_bound ? (double)info.arena_bytes / (double)info.lower_bound : 1, (long long)info.own_bytes,
+               info.num_late);
+    else
+        printf("%lld pictures of %d x %d from %s, %lld to test with\n%zu nodes a step; %s\n", (long long)t->examples.n,
+               t->examples.height, t->examples.width, t->wishes->data, (long long)t->tests.n, info.num_run,
+               plan_memory(&info));
+    return true;
+}
+
 static int train(const Wishes *wishes) {
     Training t = {.wishes = wishes};
     bool done = can_write(wishes->output) && prepare(&t);
-    if (done && !wishes->json)
-        printf("%lld pictures of %d x %d from %s, %lld to test with\n", (long long)t.examples.n, t.examples.height,
-               t.examples.width, wishes->data, (long long)t.tests.n);
-    done = done && train_all(&t);
+    done = done && (!wishes->graph || trainer_save_graph(&t.trainer, wishes->graph));
+    done = done && announce(&t) && train_all(&t);
     done = done && trainer_save(&t.trainer, wishes->output);
     if (done && wishes->json)
         printf("{\"model\": \"%s\"}\n", wishes->output);
@@ -304,7 +322,7 @@ static int train(const Wishes *wishes) {
     return done ? EXIT_DONE : EXIT_FAILED;
 }
 
-enum { DATA = 1, OUTPUT, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
+enum { DATA = 1, OUTPUT, GRAPH, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
 
 // A number of a least size; false where it is none.
 static bool number(const char *text, double least, double *out) {
@@ -319,6 +337,7 @@ static bool read_option(int option, const char *text, Wishes *w) {
     switch (option) {
     case DATA: w->data = text; break;
     case OUTPUT: w->output = text; break;
+    case GRAPH: w->graph = text; break;
     case OPTIMIZER: w->optimizer = text; break;
     case CLASSES: w->classes = (char *)text; break;
     case PLAIN: w->plain = true; break;
@@ -335,7 +354,7 @@ static bool read_option(int option, const char *text, Wishes *w) {
 static int run(int argc, char **argv) {
     static const struct option OPTIONS[] = {
         {"help", no_argument, NULL, 'h'},           {"data", required_argument, NULL, DATA},
-        {"output", required_argument, NULL, OUTPUT}, {"epochs", required_argument, NULL, EPOCHS},
+        {"output", required_argument, NULL, OUTPUT}, {"graph", required_argument, NULL, GRAPH}, {"epochs", required_argument, NULL, EPOCHS},
         {"batch", required_argument, NULL, BATCH},   {"rate", required_argument, NULL, RATE},
         {"optimizer", required_argument, NULL, OPTIMIZER}, {"classes", required_argument, NULL, CLASSES},
         {"seed", required_argument, NULL, SEED},     {"threads", required_argument, NULL, THREADS},

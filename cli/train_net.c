@@ -136,6 +136,21 @@ bool trainer_step(const Trainer *t, TF_Tensor *images, TF_Tensor *labels, double
     return done;
 }
 
+bool trainer_plan(const Trainer *t, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out) {
+    TF_Status *status = TF_NewStatus();
+    TF_Tensor *rate = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
+    TF_Output feeds[] = {t->images, t->labels, t->rate}, fetches[] = {t->loss, t->right};
+    const TF_Operation *train = t->train;
+    mr_plan *plan = mr_plan_new(t->session, feeds, (TF_Tensor *[]){images, labels, rate}, 3, fetches, 2, &train, 1, status);
+    bool done = good(status, "the plan of a step");
+    if (plan)
+        mr_plan_get_info(plan, out);
+    mr_plan_delete(plan);
+    TF_DeleteTensor(rate);
+    TF_DeleteStatus(status);
+    return done;
+}
+
 enum { MEASURED_AT_ONCE = 500 };
 
 static void nothing(void *data, size_t length, void *arg) {
@@ -179,6 +194,16 @@ bool trainer_save(const Trainer *t, const char *path) {
     TF_Buffer *bytes = TF_NewBuffer();
     mr_freeze(t->session, t->ends, 3, bytes, status);
     bool done = good(status, "saving") && write_file(path, bytes->data, bytes->length);
+    TF_DeleteBuffer(bytes);
+    TF_DeleteStatus(status);
+    return done;
+}
+
+bool trainer_save_graph(const Trainer *t, const char *path) {
+    TF_Status *status = TF_NewStatus();
+    TF_Buffer *bytes = TF_NewBuffer();
+    TF_GraphToGraphDef(t->graph, bytes, status);
+    bool done = good(status, "the graph") && write_file(path, bytes->data, bytes->length);
     TF_DeleteBuffer(bytes);
     TF_DeleteStatus(status);
     return done;

@@ -211,6 +211,25 @@ def test_plan(model):
     assert "late" in millrace("plan", model)
 
 
+def test_plan_of_a_training_step(data, tmp_path):
+    """What `train` says of its step is what `plan` says of the graph that it writes; packed within a tenth of the bound."""
+    out = millrace("train", "--data", data, "--output", tmp_path / "m.pb", "--graph", tmp_path / "t.pb", "--epochs", 0.1,
+                   "--json", "--batch", 64)
+    said = json.loads(out.splitlines()[0])
+    choice = ["--input", "images=uint8 zeros[64 12 12]", "--input", "labels=uint8 zeros[64]", "--input", "rate=0.001",
+              "--fetch", "loss/Mean", "--fetch", "accuracy/Mean", "--target", "train_step"]
+    plan = json.loads(millrace("plan", tmp_path / "t.pb", *choice, "--json"))
+    same = ["arena_bytes", "lower_bound", "own_bytes", "num_late"]
+    assert {name: plan[name] for name in same} == {name: said[name] for name in same}
+    assert plan["num_run"] == said["nodes_per_step"] and plan["num_late"] == 0
+    assert 1 <= said["arena_ratio"] <= 1.10 and said["own_bytes"] > 0
+    applied = [node["op"] for node in plan["nodes"]].count("ResourceApplyAdam")
+    assert applied == 8
+    text = millrace("plan", tmp_path / "t.pb", *choice[:6], "--target", "train_step")
+    assert "times its lower bound" in text and "outside of it" in text
+    assert "nothing" in millrace("plan", tmp_path / "t.pb", "--target", "nothing", code=1)
+
+
 # ---- training
 
 def test_train_json(data, tmp_path):

@@ -101,8 +101,10 @@ typedef struct mr_plan_info {
     size_t num_run;            /* nodes that run in each step, when the shapes are known */
     int is_dynamic;            /* control flow: nodes run in the order in which their inputs arrive */
     int is_fixed;              /* the shapes given sized at least one node */
-    int64_t arena_bytes;       /* memory of a step, packed */
-    int64_t lower_bound;       /* the most that is in use at one time: no packing needs less */
+    int64_t arena_bytes;       /* memory of a step, packed: results of fixed nodes, and what their kernels need besides */
+    int64_t lower_bound;       /* the most of that in use at one time: no packing needs less */
+    int64_t own_bytes;         /* sized results outside, in buffers of their own: a variable's, or fetched */
+    size_t num_late;           /* nodes whose results lie outside too, and get their size when they run */
 } mr_plan_info;
 
 /* The plan as it would be for these feeds; `values` as for TF_SessionRun. Runs nothing. */

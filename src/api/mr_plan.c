@@ -64,6 +64,25 @@ static bool is_listed(const Plan *plan, int32_t i) {
     return plan->nodes[i].flow != FLOW_ARG;  // a feed
 }
 
+// What a step allocates besides its arena, where that can be known.
+static void count_outside(const Plan *plan, const Fixed *fixed, mr_plan_info *info) {
+    for (int32_t i = 0; i < fixed->n_run; i++) {
+        const PlanNode *p = &plan->nodes[fixed->run[i]];
+        if (fixed->modes[fixed->run[i]] == NODE_LATE) {
+            info->num_late++;
+            continue;
+        }
+        for (int32_t slot = p->out; slot < p->out + p->binding.n_out; slot++) {
+            size_t bytes;
+            if (fixed->offsets[slot] != IN_NO_ARENA || plan->slots[slot].root != slot)
+                continue;
+            Status *unknown = shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &bytes);
+            info->own_bytes += unknown ? 0 : (int64_t)bytes;
+            status_free(unknown);
+        }
+    }
+}
+
 void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
     mr_plan_info info = {.is_dynamic = plan->plan->dynamic, .is_fixed = plan->fixed != NULL};
     for (int32_t i = 0; i < plan->plan->n_nodes; i++)
@@ -72,6 +91,7 @@ void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
     if (plan->fixed) {
         info.arena_bytes = (int64_t)plan->fixed->arena_bytes;
         info.lower_bound = (int64_t)plan->fixed->lower_bound;
+        count_outside(plan->plan, plan->fixed, &info);
     }
     give(out, &info, sizeof info);
 }

@@ -1,10 +1,11 @@
 // Memory — packs intermediate values into one block: those that never live at once may share bytes.
 //
-// Greedy by size: the largest value first, each at the lowest offset where no value that overlaps it in time lies. On
-// training steps of convnets this comes within a few percent of the lower bound, the most bytes alive at one node. It is
+// Greedy: one value after the other, each at the lowest offset where no value that overlaps it in time lies; the largest
+// first. Where that misses the lower bound, the most bytes alive at one node, other orders of the largest are tried. It is
 // quadratic, so of a plan with many values only the largest take part; the small rest shares blocks by size class, above
 // them.
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "plan/fixed.h"
@@ -127,29 +128,65 @@ static Status *lower_bound(const Interval *intervals, int n, size_t *out) {
     return OK;
 }
 
-Status *memory_pack(Interval *intervals, int n, size_t *out_bytes, size_t *out_lower_bound) {
-    Interval **order = malloc((size_t)(n + 1) * sizeof *order), **placed = malloc((size_t)(n + 1) * sizeof *placed);
-    if (!order || !placed) {
-        free(order);
-        free(placed);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
-    }
-    for (int i = 0; i < n; i++) {
-        intervals[i].bytes = round_up(intervals[i].bytes, BUFFER_ALIGNMENT);
-        order[i] = &intervals[i];
-    }
-    qsort(order, (size_t)n, sizeof *order, by_size);
+// Places them in that order; returns where the highest ends. `placed` has room for n.
+static int64_t place_all(Interval *const *order, int n, Interval **placed) {
     int64_t top = 0;
-    int greedy = n < GREEDY_MOST ? n : GREEDY_MOST;
-    for (int i = 0; i < greedy; i++) {
+    for (int i = 0; i < n; i++) {
         order[i]->offset = lowest_gap(placed, i, order[i]);
         insert_by_offset(placed, i, order[i]);
         top = max_i64(top, order[i]->offset + (int64_t)order[i]->bytes);
     }
-    Status *status = n > greedy ? pack_rest(order + greedy, n - greedy, &top) : OK;
-    free(order);
-    free(placed);
-    TRY(status);
+    return top;
+}
+
+static void move_place(Interval **order, int from, int to) {
+    Interval *moved = order[from];
+    if (from < to)
+        memmove(order + from, order + from + 1, (size_t)(to - from) * sizeof *order);
+    else
+        memmove(order + to + 1, order + to, (size_t)(from - to) * sizeof *order);
+    order[to] = moved;
+}
+
+enum { TRIES = 256, MOVED = 12, WORK = 1 << 22 };  // n * n steps each, so many at most
+
+// Places them in the best order found: one of the largest moves among them, and stays where that did no harm.
+static int64_t place_best(Interval **order, int n, int64_t bound, Interval **placed) {
+    int64_t work = (int64_t)n * n, least = place_all(order, n, placed), top = least;
+    uint32_t random = 1, most = n < MOVED ? (uint32_t)n : MOVED;
+    for (int t = 1; t <= TRIES && least > bound + bound / 100 && t * work < WORK; t++) {
+        random = random * 1664525u + 1013904223u;
+        int from = (int)((random >> 24) % most), to = (int)((random >> 16 & 255) % most);
+        move_place(order, from, to);
+        top = place_all(order, n, placed);
+        if (top > least)
+            move_place(order, to, from);
+        else
+            least = top;
+    }
+    return top == least ? top : place_all(order, n, placed);
+}
+
+static Status *pack(Interval *intervals, int n, Interval **room, size_t *out_bytes, size_t *out_lower_bound) {
+    Interval **order = room, **placed = room + n;
+    for (int i = 0; i < n; i++) {
+        intervals[i].bytes = round_up(intervals[i].bytes, BUFFER_ALIGNMENT);
+        order[i] = &intervals[i];
+    }
+    TRY(lower_bound(intervals, n, out_lower_bound));
+    qsort(order, (size_t)n, sizeof *order, by_size);
+    int greedy = n < GREEDY_MOST ? n : GREEDY_MOST;
+    int64_t top = place_best(order, greedy, (int64_t)*out_lower_bound, placed);
+    if (n > greedy)
+        TRY(pack_rest(order + greedy, n - greedy, &top));
     *out_bytes = (size_t)top;
-    return lower_bound(intervals, n, out_lower_bound);
+    return OK;
+}
+
+Status *memory_pack(Interval *intervals, int n, size_t *out_bytes, size_t *out_lower_bound) {
+    Interval **room = malloc(2 * (size_t)(n + 1) * sizeof *room);
+    NEED_MEMORY(room);
+    Status *status = pack(intervals, n, room, out_bytes, out_lower_bound);
+    free(room);
+    return status;
 }

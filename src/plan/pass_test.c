@@ -357,6 +357,18 @@ START_TEST(packs_memory_to_the_bound) {
 }
 END_TEST
 
+// The large values of a convnet's training step, in KiB: placed from the largest down they need a tenth more.
+START_TEST(packs_where_the_largest_first_miss) {
+    Interval intervals[] = {{58, 58, 1600, 0}, {8, 62, 1600, 0},  {50, 53, 1600, 0}, {60, 64, 1600, 0},
+                            {10, 10, 1280, 0}, {57, 57, 1280, 0}, {10, 55, 832, 0},  {54, 58, 832, 0},
+                            {49, 49, 512, 0},  {9, 60, 384, 0},   {57, 60, 384, 0},  {15, 15, 256, 0}};
+    size_t bytes, bound;
+    GOOD(memory_pack(intervals, sizeof intervals / sizeof *intervals, &bytes, &bound));
+    ck_assert_uint_eq(bound, 4800);
+    ck_assert_uint_le(bytes, bound + bound / 100);
+}
+END_TEST
+
 START_TEST(packs_many_small_values) {
     enum { MANY = 20000 };
     Interval *intervals = calloc(MANY, sizeof *intervals);
@@ -407,6 +419,7 @@ int main(void) {
     tcase_add_test(tests, passes_over_what_is_only_waited_for);
     tcase_add_test(tests, packs_memory_to_the_bound);
     tcase_add_test(tests, packs_many_small_values);
+    tcase_add_test(tests, packs_where_the_largest_first_miss);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
