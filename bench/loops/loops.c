@@ -188,17 +188,20 @@ static void windows(void) {
     }
 }
 
-// A 3x3 convolution: all passes by winograd.h at each level, and by oneDNN at its own (ONEDNN_MAX_CPU_ISA lowers it).
+// A convolution: all passes by winograd.h at each level, and by oneDNN at its own (ONEDNN_MAX_CPU_ISA lowers it).
 typedef struct {
     const char *name;
-    int batch, extent, in_c, out_c;
+    int batch, extent, in_c, out_c, size;  // size: of the filter
 } Layer;
 static const Layer layers[] = {
-    {"demo c2", 64, 14, 32, 64}, {"vgg c2", 4, 112, 64, 128}, {"vgg c3", 4, 56, 128, 256}, {"vgg c4", 4, 56, 256, 256},
-    {"vgg c5", 4, 28, 256, 512}, {"vgg c6", 8, 28, 512, 512}, {"vgg c8", 16, 14, 512, 512}, {"resnet 64", 8, 56, 64, 64},
-    {"resnet 128", 8, 28, 128, 128}, {"resnet 256", 8, 14, 256, 256}, {"resnet 512", 8, 7, 512, 512},
-    {"googlenet c2", 16, 56, 64, 192}, {"googlenet 3a", 16, 28, 96, 128}, {"alexnet c3", 32, 13, 192, 384},
-    {"alexnet c4", 32, 13, 384, 256}, {"alexnet c5", 32, 13, 256, 256}, {"narrow", 16, 28, 16, 32}, {"tiny", 1, 14, 32, 32},
+    {"demo c2", 64, 14, 32, 64, 3}, {"vgg c2", 4, 112, 64, 128, 3}, {"vgg c3", 4, 56, 128, 256, 3},
+    {"vgg c4", 4, 56, 256, 256, 3}, {"vgg c5", 4, 28, 256, 512, 3}, {"vgg c6", 8, 28, 512, 512, 3},
+    {"vgg c8", 16, 14, 512, 512, 3}, {"resnet 64", 8, 56, 64, 64, 3}, {"resnet 128", 8, 28, 128, 128, 3},
+    {"resnet 256", 8, 14, 256, 256, 3}, {"resnet 512", 8, 7, 512, 512, 3}, {"googlenet c2", 16, 56, 64, 192, 3},
+    {"googlenet 3a", 16, 28, 96, 128, 3}, {"alexnet c3", 32, 13, 192, 384, 3}, {"alexnet c4", 32, 13, 384, 256, 3},
+    {"alexnet c5", 32, 13, 256, 256, 3}, {"mnist c2", 64, 14, 32, 64, 5}, {"alexnet c2", 32, 27, 64, 192, 5},
+    {"googlenet 5x5", 16, 28, 32, 96, 5}, {"googlenet 4 5x5", 16, 14, 24, 64, 5}, {"narrow", 16, 28, 16, 32, 3},
+    {"tiny", 1, 14, 32, 32, 3},
 };
 typedef struct {
     WinogradPlan plan;
@@ -232,14 +235,15 @@ static void *room(size_t bytes) {
 
 // GF/s of a plain convolution of the same size, with and without the packing of the filter.
 static void layer(const Layer *l, int level) {
-    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, 3, 3, 1, 1, 1, 1, 1, 1, 1};
-    double flops = 18.0 * l->batch * l->extent * l->extent * l->in_c * l->out_c;
+    int size = l->size, pad = size / 2;
+    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, size, size, 1, 1, 1, 1, pad, pad, 1};
+    double flops = 2.0 * size * size * l->batch * l->extent * l->extent * l->in_c * l->out_c;
     size_t pixels = (size_t)l->batch * (size_t)(l->extent * l->extent) * sizeof(float);
     printf("%-14s %2d x %3d^2 x %3d to %3d %s", l->name, l->batch, l->extent, l->in_c, l->out_c,
            level == 4 ? "v4" : level == 3 ? "v3" : "library");
     for (int pass = CONV_FORWARD; pass <= CONV_FILTER; pass++) {
         Passes v = {.x = room(pixels * (size_t)l->in_c), .y = room(pixels * (size_t)l->out_c),
-                    .filter = room((size_t)(9 * l->in_c * l->out_c) * sizeof(float))};
+                    .filter = room((size_t)(size * size * l->in_c * l->out_c) * sizeof(float))};
         bool there = winograd_prepare((ConvPass)pass, &s, 1, &v.plan);
         if (!level)
             there = (v.op = onednn_conv((ConvPass)pass, &s, NULL, 1)) != NULL;

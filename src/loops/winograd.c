@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 
-enum { POINTS = 36, TAPS = 9, TILE = 4 };
+enum { POINTS = 36, MOST_TAPS = 25, MOST_TILE = 4 };
 
 // Where transformed tiles lie: [point][vector of channels][tile][lanes].
 typedef struct {
@@ -73,26 +73,29 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     Layout in = layout_of(lanes, p->chunk_in, p->block), out = layout_of(lanes, p->chunk_out, p->block);
     int64_t sums = layout_of(lanes, p->chunk_out, p->chunk_in).point, zeros = max_i64(p->chunk_in, p->chunk_out);
     p->scratch = (size_t)(POINTS * (in.point + out.point + sums) + zeros) * sizeof(float);
-    p->finish_units = p->cuts > 1 ? TAPS * p->in_c : 0;
-    p->partial = (size_t)((p->cuts - 1) * TAPS * p->in_c * p->out_c) * sizeof(float);
+    p->finish_units = p->cuts > 1 ? p->taps * p->in_c : 0;
+    p->partial = (size_t)((p->cuts - 1) * p->taps * p->in_c * p->out_c) * sizeof(float);
 }
 
 bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, WinogradPlan *plan) {
     int lanes = loops_table()->winograd->lanes;
-    if (!lanes || s->filter_h != 3 || s->filter_w != 3 || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 ||
-        s->dilation_w != 1 || s->groups != 1 || s->in_c < 1 || s->out_c < 1)
+    bool square = (s->filter_h == 3 || s->filter_h == 5) && s->filter_w == s->filter_h;
+    if (!lanes || !square || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 || s->dilation_w != 1 ||
+        s->groups != 1 || s->in_c < 1 || s->out_c < 1)
         return false;
     WinogradPlan p = {.pass = pass, .batch = s->batch, .in_h = s->in_h, .in_w = s->in_w, .in_c = s->in_c,
                       .out_h = s->out_h, .out_w = s->out_w, .out_c = s->out_c, .pad_top = s->pad_top,
                       .pad_left = s->pad_left, .cuts = 1};
+    p.taps = (int)(s->filter_h * s->filter_w);
+    p.tile = p.taps == 9 ? 4 : 2;
     if (pass == CONV_INPUT) {  // dx is dy, padded the other way, with the filter turned round
         p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w, p.out_c = s->in_c;
-        p.pad_top = 2 - s->pad_top, p.pad_left = 2 - s->pad_left;
+        p.pad_top = s->filter_h - 1 - s->pad_top, p.pad_left = s->filter_w - 1 - s->pad_left;
     }
-    p.low = p.out_h % TILE == 1 || p.out_h % TILE == 2;
-    p.narrow = p.out_w % TILE == 1 || p.out_w % TILE == 2;
-    p.tiles_h = div_up(p.out_h, TILE) - p.low;
-    p.tiles_w = div_up(p.out_w, TILE) - p.narrow;
+    p.low = p.tile == 4 && (p.out_h % 4 == 1 || p.out_h % 4 == 2);
+    p.narrow = p.tile == 4 && (p.out_w % 4 == 1 || p.out_w % 4 == 2);
+    p.tiles_h = div_up(p.out_h, p.tile) - p.low;
+    p.tiles_w = div_up(p.out_w, p.tile) - p.narrow;
     p.first_narrow = p.low && p.narrow ? p.batch : 0;
     p.first_whole = p.first_narrow + (p.narrow ? p.batch * p.tiles_h : 0);
     p.first_low = p.first_whole + p.batch * p.tiles_h * p.tiles_w;
@@ -112,31 +115,31 @@ bool winograd_pays(const WinogradPlan *plan) {
     double pair = (double)plan->in_c * (double)plan->out_c, tiles = (double)plan->tiles;
     if (plan->in_c < 16 || plan->out_c < 16)
         return false;
-    double direct = 18.0 * (double)(plan->batch * plan->out_h * plan->out_w) * pair;
+    double direct = 2.0 * plan->taps * (double)(plan->batch * plan->out_h * plan->out_w) * pair;
     double points = 36.0 * (double)(plan->first_low - plan->first_whole) + 16.0 * (double)plan->first_narrow +
                     24.0 * (double)(plan->first_whole - plan->first_narrow + plan->tiles - plan->first_low);
     double products = 2 * points * pair, transforms = 500 * tiles * (double)(plan->in_c + plan->out_c);
-    double filter = (pair * POINTS * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair;
+    double filter = (pair * POINTS * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair * plan->taps / 9;
     return 1.15 * (products + transforms + filter) < direct;
 }
 
 // ---------------------------------------- filters
 
-// Rows [first, last), at most 16, of a panel from output channel c on. The filter lies as [3][3][out_c][in_c] and is
-// turned round.
+// Rows [first, last), at most 8, of a panel from output channel c on. The filter lies as [taps][out_c][in_c] and is turned
+// round.
 static void pack_turned(const WinogradPlan *plan, const float *filter, int64_t c, int64_t first, int64_t last, float *panel,
                         Layout layout) {
     const LoopTable *loops = loops_table();
     int64_t width = 2 * loops->winograd->lanes, n = min_i64(width, plan->out_c - c);
-    float turned[TAPS][16][32];
-    for (int t = 0; t < TAPS; t++)
-        loops->transpose[2](filter + ((TAPS - 1 - t) * plan->out_c + c) * plan->in_c + first, turned[t], n, last - first,
+    float turned[MOST_TAPS][8][32];
+    for (int t = 0; t < plan->taps; t++)
+        loops->transpose[2](filter + ((plan->taps - 1 - t) * plan->out_c + c) * plan->in_c + first, turned[t], n, last - first,
                             plan->in_c, 32);
     for (int64_t k = first; k < last; k++) {
-        const float *taps[TAPS];
-        for (int t = 0; t < TAPS; t++)
+        const float *taps[MOST_TAPS];
+        for (int t = 0; t < plan->taps; t++)
             taps[t] = turned[t][k - first];
-        loops->winograd->filter_row(taps, n, panel + k * width, layout.point, layout.block);
+        loops->winograd->filter_row[plan->taps == 25](taps, n, panel + k * width, layout.point, layout.block);
     }
 }
 
@@ -146,16 +149,16 @@ void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed,
     Layout layout = packed_layout(plan, loops->lanes);
     int64_t begin = first * lanes, end = min_i64(in_c, last * lanes);
     if (plan->pass == CONV_INPUT) {
-        for (int64_t k = begin; k < end; k += lanes)
+        for (int64_t k = begin; k < end; k += 8)
             for (int64_t c = 0; c < out_c; c += 2 * lanes)
-                pack_turned(plan, filter, c, k, min_i64(end, k + lanes), packed + c / (2 * lanes) * layout.block, layout);
+                pack_turned(plan, filter, c, k, min_i64(end, k + 8), packed + c / (2 * lanes) * layout.block, layout);
         return;
     }
     for (int64_t k = begin; k < end; k++) {
-        const float *taps[TAPS];
-        for (int t = 0; t < TAPS; t++)
+        const float *taps[MOST_TAPS];
+        for (int t = 0; t < plan->taps; t++)
             taps[t] = filter + (t * in_c + k) * out_c;
-        loops->filter_row(taps, out_c, packed + k * 2 * lanes, layout.point, layout.block);
+        loops->filter_row[plan->taps == 25](taps, out_c, packed + k * 2 * lanes, layout.point, layout.block);
     }
 }
 
@@ -174,8 +177,8 @@ static Place place_of(const WinogradPlan *plan, int64_t tile) {
             : tile >= plan->first_narrow ? plan->first_narrow
                                          : 0;
     place.n = tile / (h * w);
-    place.y = (place.low ? plan->tiles_h : tile / w % h) * TILE;
-    place.x = (place.narrow ? plan->tiles_w : tile % w) * TILE;
+    place.y = (place.low ? plan->tiles_h : tile / w % h) * plan->tile;
+    place.x = (place.narrow ? plan->tiles_w : tile % w) * plan->tile;
     return place;
 }
 
@@ -219,10 +222,10 @@ static void transform_gradients(const WinogradPlan *plan, const float *dy, int64
     const WinogradTable *loops = loops_table()->winograd;
     for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
         Place at = place_of(plan, tile);
-        const float *pixels[TILE * TILE], *image = dy + at.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, at.low ? 2 : 4, at.narrow ? 2 : 4, zeros,
-                    pixels);
-        loops->gradient_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
+        const float *pixels[MOST_TILE * MOST_TILE], *image = dy + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, at.low ? 2 : plan->tile,
+                    at.narrow ? 2 : plan->tile, zeros, pixels);
+        loops->gradient_tile[plan->taps == 25](pixels, at.low, at.narrow, n, out, layout.point, layout.block);
     }
 }
 
@@ -231,9 +234,13 @@ static void transform_results(const WinogradPlan *plan, const float *in, Layout 
     const WinogradTable *loops = loops_table()->winograd;
     for (int64_t tile = from; tile < to; tile++, in += loops->lanes) {
         Place at = place_of(plan, tile);
-        float *pixels[TILE * TILE], *image = out + at.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, TILE, TILE, NULL, (const float **)pixels);
-        loops->result_tile(in, at.low, at.narrow, layout.point, layout.block, n, bias, relu, pixels);
+        float *pixels[MOST_TILE * MOST_TILE], *image = out + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, MOST_TILE, MOST_TILE, NULL,
+                    (const float **)pixels);
+        for (int i = 0; i < MOST_TILE * MOST_TILE; i++)
+            if (i / MOST_TILE >= plan->tile || i % MOST_TILE >= plan->tile)
+                pixels[i] = NULL;
+        loops->result_tile[plan->taps == 25](in, at.low, at.narrow, layout.point, layout.block, n, bias, relu, pixels);
     }
 }
 
@@ -300,10 +307,10 @@ static void filter_unit(const WinogradPlan *plan, const float *x, const float *d
         if (!begun[point])
             memset(c + point * sums.point, 0, (size_t)sums.point * sizeof *c);
     for (int64_t i = 0; i < in; i++) {
-        float *taps[TAPS];
-        for (int t = 0; t < TAPS; t++)
+        float *taps[MOST_TAPS];
+        for (int t = 0; t < plan->taps; t++)
             taps[t] = out + (t * plan->in_c + ci + i) * plan->out_c + co;
-        loops->filter_gradient_row(c + i * row, sums.point, n, taps);
+        loops->filter_gradient_row[plan->taps == 25](c + i * row, sums.point, n, taps);
     }
 }
 
@@ -312,7 +319,7 @@ void winograd_filter(const WinogradPlan *plan, const float *x, const float *dy, 
     for (int64_t unit = first; unit < last; unit++) {
         int64_t cut = unit % plan->cuts, chunk = unit / plan->cuts;
         int64_t ci = chunk / plan->chunks_out * plan->chunk_in, co = chunk % plan->chunks_out * plan->chunk_out;
-        float *out = cut ? partial + (cut - 1) * TAPS * plan->in_c * plan->out_c : d_filter;
+        float *out = cut ? partial + (cut - 1) * plan->taps * plan->in_c * plan->out_c : d_filter;
         filter_unit(plan, x, dy, out, scratch, ci, co, cut * plan->cut, min_i64(plan->tiles, (cut + 1) * plan->cut));
     }
 }
@@ -320,6 +327,6 @@ void winograd_filter(const WinogradPlan *plan, const float *x, const float *dy, 
 void winograd_filter_finish(const WinogradPlan *plan, float *d_filter, const float *partial, int64_t first,
                             int64_t last) {
     int64_t n = (last - first) * plan->out_c, at = first * plan->out_c;
-    for (int64_t cut = 1; cut < plan->cuts; cut++, partial += TAPS * plan->in_c * plan->out_c)
+    for (int64_t cut = 1; cut < plan->cuts; cut++, partial += plan->taps * plan->in_c * plan->out_c)
         loops_table()->window->add_channels[0](partial + at, d_filter + at, n, 1);
 }

@@ -1,6 +1,6 @@
-// Winograd — convolutions of 3 x 3 pixels in steps of 1, with 36 multiplications per 4 x 4 output pixels, not 144.
+// Winograd — convolutions of 3 x 3 and 5 x 5 pixels in steps of 1, with a quarter and a third of the multiplications.
 //
-// F(4x4, 3x3) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
+// F(4x4, 3x3) and F(2x2, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
 // channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6 of their size;
 // a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3 and v4 have it.
 //
@@ -13,6 +13,8 @@ typedef struct {
     // As a forward convolution of `in` to `out` (the gradient of the input reads dy and writes dx). In the pass of the
     // filter `in` is x and `out` is dy.
     int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left;
+    int taps;                            // 9 or 25
+    int tile;                            // output pixels along a side: 4 or 2
     // Tiles of an image, without a last row and column of short ones, which make two rows or columns. The batch's come in
     // the order: both low and narrow, narrow, whole, low, so that those that have a point follow each other.
     int64_t tiles_h, tiles_w;
@@ -30,7 +32,7 @@ typedef struct {
     int64_t finish_units;                // filter: 0 where there are none
 } WinogradPlan;
 
-// False where the shape is another than 3 x 3 with stride, dilation and groups of 1, or this CPU level has no loops.
+// False where the shape is another than 3 x 3 or 5 x 5 with stride, dilation and groups of 1, or this CPU level has no loops.
 bool winograd_prepare(ConvPass pass, const WindowShape *shape, int threads, WinogradPlan *plan);
 // Whether it is clearly faster than what multiplies directly.
 bool winograd_pays(const WinogradPlan *plan);

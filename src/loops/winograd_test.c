@@ -32,7 +32,7 @@ typedef struct {
 } Case;
 
 static Case case_of(const WindowShape *s) {
-    Case c = {.s = *s, .x_n = s->batch * s->in_h * s->in_w * s->in_c, .filter_n = 9 * s->in_c * s->out_c,
+    Case c = {.s = *s, .x_n = s->batch * s->in_h * s->in_w * s->in_c, .filter_n = s->filter_h * s->filter_w * s->in_c * s->out_c,
               .y_n = s->batch * s->out_h * s->out_w * s->out_c};
     c.x = random_values(c.x_n), c.filter = random_values(c.filter_n), c.y = random_values(c.y_n);
     c.bias = random_values(s->out_c);
@@ -48,9 +48,11 @@ static double *expected(const Case *c, ConvPass pass) {
     const WindowShape *s = &c->s;
     int64_t n = pass == CONV_FORWARD ? c->y_n : pass == CONV_INPUT ? c->x_n : c->filter_n;
     double *out = calloc((size_t)n + 1, sizeof *out);
-    for (int64_t i = 0; i < s->batch * s->out_h * s->out_w * 9; i++) {
-        int64_t tap = i % 9, pixel = i / 9, ox = pixel % s->out_w, oy = pixel / s->out_w % s->out_h;
-        int64_t image = pixel / s->out_w / s->out_h, iy = oy - s->pad_top + tap / 3, ix = ox - s->pad_left + tap % 3;
+    int64_t taps = s->filter_h * s->filter_w;
+    for (int64_t i = 0; i < s->batch * s->out_h * s->out_w * taps; i++) {
+        int64_t tap = i % taps, pixel = i / taps, ox = pixel % s->out_w, oy = pixel / s->out_w % s->out_h;
+        int64_t image = pixel / s->out_w / s->out_h, iy = oy - s->pad_top + tap / s->filter_w;
+        int64_t ix = ox - s->pad_left + tap % s->filter_w;
         if (iy < 0 || iy >= s->in_h || ix < 0 || ix >= s->in_w)
             continue;
         int64_t at = ((image * s->in_h + iy) * s->in_w + ix) * s->in_c;
@@ -126,6 +128,9 @@ static const WindowShape shapes[] = {
     {1, 6, 5, 150, 6, 5, 290, 3, 3, 1, 1, 1, 1, 1, 1, 1},     // several chunks
     {3, 10, 8, 20, 10, 8, 24, 3, 3, 1, 1, 1, 1, 1, 1, 1},     // low tiles
     {3, 8, 9, 20, 8, 9, 24, 3, 3, 1, 1, 1, 1, 1, 1, 1},       // narrow tiles
+    {2, 14, 14, 32, 14, 14, 64, 5, 5, 1, 1, 1, 1, 2, 2, 1},   // 5x5
+    {1, 11, 12, 19, 7, 8, 33, 5, 5, 1, 1, 1, 1, 0, 0, 1},
+    {2, 4, 5, 17, 9, 8, 150, 5, 5, 1, 1, 1, 1, 4, 3, 1},
     {0, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1},       // nothing
 };
 
@@ -150,6 +155,8 @@ START_TEST(other_shapes) {
     s.stride_w = 2, s.out_w = 7;
     ck_assert(!winograd_prepare(CONV_FORWARD, &s, 1, &plan));
     s = shapes[0], s.dilation_h = 2;
+    ck_assert(!winograd_prepare(CONV_FORWARD, &s, 1, &plan));
+    s = shapes[0], s.filter_h = s.filter_w = 4;
     ck_assert(!winograd_prepare(CONV_FORWARD, &s, 1, &plan));
     s = shapes[0], s.filter_h = 5;
     ck_assert(!winograd_prepare(CONV_FORWARD, &s, 1, &plan));

@@ -1,9 +1,10 @@
-// Winograd — the transforms of F(4x4, 3x3), vectors of channels at a time, and the products between them.
+// Winograd — the transforms of F(4x4, 3x3) and F(2x2, 5x5), vectors of channels at a time, and the products between them.
 //
 // A tile of 6 x 6 pixels d and a filter g of 3 x 3 become 36 points each, B'dB and GgG'; their products, summed over the
 // input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, +-sqrt(1/2),
 // +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the filter
-// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
+// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G. A filter of 5 x 5 makes 2 x 2 pixels of the same points:
+// B' stays, G and A' have two columns more and two rows less.
 //
 // Where an image ends with one or two rows or columns, a short tile makes only two, of 4 pixels and without the points
 // +-sqrt(2). Its B' makes up for the factors of G, so that the filter is the same.
@@ -86,6 +87,16 @@ INLINE void short_gradient_pair(const Vector *d, const int pair, Vector *first, 
     }
 }
 
+// The same for filters of 5 x 5.
+INLINE void gradient_pair_5(const Vector *d, const int pair, Vector *first, Vector *second) {
+    *first = d[0];
+    *second = d[1];
+    if (pair != ENDS) {
+        *first += (pair == NEAR_PAIR ? NEAR : FAR) * d[1];
+        *second = d[0] - (pair == NEAR_PAIR ? NEAR : FAR) * d[1];
+    }
+}
+
 // G g
 INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *second) {
     if (pair == ENDS) {
@@ -98,6 +109,20 @@ INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *
     Vector even = scale * g[0] + scale * square * g[2];
     *first = even + scale * p * g[1];
     *second = even - scale * p * g[1];
+}
+
+INLINE void filter_pair_5(const Vector *g, const int pair, Vector *first, Vector *second) {
+    if (pair == ENDS) {
+        *first = g[0];
+        *second = g[4];
+        return;
+    }
+    float p = pair == NEAR_PAIR ? NEAR : FAR, square = pair == NEAR_PAIR ? 0.5f : 2;
+    float scale = pair == NEAR_PAIR ? -2.0f / 3 : 1.0f / 6;
+    Vector even = scale * g[0] + scale * square * g[2] + scale * square * square * g[4];
+    Vector odd = scale * p * g[1] + scale * p * square * g[3];
+    *first = even + odd;
+    *second = even - odd;
 }
 
 // How a tile is read: pixels of a column and of a row, and what turns them into points. Short ones have no FAR_PAIR.
@@ -190,15 +215,28 @@ static void gradient_tile(const float *const *pixels, bool low, bool narrow, int
     FORMS(4, 2, gradient_pair, short_gradient_pair)
 }
 
+static void gradient_tile_5(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
+                            int64_t point, int64_t block) {
+    (void)low, (void)narrow;  // there are none
+    tile(pixels, channels, out, point, block, (Form){2, 2, 0, 0, gradient_pair_5, gradient_pair_5});
+}
+
 // The row of one input channel, panel by panel.
-static void filter_row(const float *const taps[9], int64_t n, float *out, int64_t point, int64_t panel) {
+INLINE void filter_panels(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel, const Form form) {
     for (int64_t c = 0; c < n; c += 2 * LANES, out += panel) {
-        const float *at[9];
-        for (int i = 0; i < 9; i++)
+        const float *at[25];
+        for (int i = 0; i < form.height * form.width; i++)
             at[i] = taps[i] + c;
-        tile(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES,
-             (Form){3, 3, 0, 0, filter_pair, filter_pair});
+        tile(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, form);
     }
+}
+
+static void filter_row(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
+    filter_panels(taps, n, out, point, panel, (Form){3, 3, 0, 0, filter_pair, filter_pair});
+}
+
+static void filter_row_5(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
+    filter_panels(taps, n, out, point, panel, (Form){5, 5, 0, 0, filter_pair_5, filter_pair_5});
 }
 
 // Rows 0 and 2, and rows 1 and 3, of y = A' m.
@@ -222,45 +260,68 @@ INLINE void filter_of(const Vector *t, Vector *g) {
     g[2] = NEAR * NEAR * near + FAR * FAR * far + t[5];
 }
 
+INLINE void filter_of_5(const Vector *t, Vector *g) {
+    Vector near = (t[1] + t[2]) * (-2.0f / 3), near_odd = (t[1] - t[2]) * (-2.0f / 3 * NEAR);
+    Vector far = (t[3] + t[4]) * (1.0f / 6), far_odd = (t[3] - t[4]) * (1.0f / 6 * FAR);
+    g[0] = t[0] + near + far;
+    g[1] = near_odd + far_odd;
+    g[2] = 0.5f * near + 2 * far;
+    g[3] = 0.5f * near_odd + 2 * far_odd;
+    g[4] = 0.25f * near + 4 * far + t[5];
+}
+
 // Both rows of a short tile.
 INLINE void short_pixels(const Vector *m, Vector *y0, Vector *y1) {
     *y0 = m[0] + (m[1] + m[2]);
     *y1 = NEAR * (m[1] - m[2]) + m[5];
 }
 
-// Rows 0 and 2, or 1 and 3, of the pixels, or both rows of a low tile; whole vectors.
+// Both rows where filters are of 5 x 5.
+INLINE void pixels_5(const Vector *m, Vector *y0, Vector *y1) {
+    *y0 = m[0] + (m[1] + m[2]) + (m[3] + m[4]);
+    *y1 = NEAR * (m[1] - m[2]) + FAR * (m[3] - m[4]) + m[5];
+}
+
+// Which rows or columns of pixels are made of points: 0 and 2, 1 and 3, or both of a tile that has two.
+typedef enum { EVEN_PIXELS, ODD_PIXELS, SHORT_PIXELS, PIXELS_5 } Part;
+
+// Two rows of the pixels, whole vectors. `columns`: EVEN_PIXELS stands for all four.
 INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
-                        float *const *pixels, const bool low, const bool narrow, const int odd) {
+                        float *const *pixels, const Part part, const Part columns) {
     for (int64_t c = 0; c < channels; c += LANES, in += block) {
         Vector rows[2][6], y[4], zero = {0}, add = bias ? load(bias + c) : zero;
 #pragma GCC unroll 6
         for (int x = 0; x < 6; x++) {
-            if (narrow && (x == 3 || x == 4))
+            if (columns == SHORT_PIXELS && (x == 3 || x == 4))
                 continue;
             Vector m[6];
 #pragma GCC unroll 6
             for (int i = 0; i < 6; i++)
-                if (!low || i < 3 || i > 4)
+                if (part != SHORT_PIXELS || i < 3 || i > 4)
                     m[i] = load(in + (i * 6 + x) * point);
-            if (low)
+            if (part == SHORT_PIXELS)
                 short_pixels(m, &rows[0][x], &rows[1][x]);
-            else if (odd)
+            else if (part == PIXELS_5)
+                pixels_5(m, &rows[0][x], &rows[1][x]);
+            else if (part == ODD_PIXELS)
                 odd_pixels(m, &rows[0][x], &rows[1][x]);
             else
                 even_pixels(m, &rows[0][x], &rows[1][x]);
         }
 #pragma GCC unroll 2
         for (int i = 0; i < 2; i++) {
-            float *const *to = pixels + (low ? i : i * 2 + odd) * 4;
-            if (narrow)
+            float *const *to = pixels + (part >= SHORT_PIXELS ? i : i * 2 + (part == ODD_PIXELS)) * 4;
+            if (columns == SHORT_PIXELS)
                 short_pixels(rows[i], y, y + 1);
+            else if (columns == PIXELS_5)
+                pixels_5(rows[i], y, y + 1);
             else {
                 even_pixels(rows[i], y, y + 2);
                 odd_pixels(rows[i], y + 1, y + 3);
             }
 #pragma GCC unroll 4
             for (int x = 0; x < 4; x++) {
-                if (narrow && x > 1)
+                if (columns >= SHORT_PIXELS && x > 1)
                     continue;
                 y[x] += add;
                 if (relu)
@@ -272,25 +333,34 @@ INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t c
     }
 }
 
+typedef void ResultFn(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                      const float *bias, bool relu, float *const *pixels);
+
 static void result_vectors(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
                            const float *bias, bool relu, float *const *pixels) {
     if (low && narrow)
-        result_rows(in, point, block, channels, bias, relu, pixels, true, true, 0);
+        result_rows(in, point, block, channels, bias, relu, pixels, SHORT_PIXELS, SHORT_PIXELS);
     else if (low)
-        result_rows(in, point, block, channels, bias, relu, pixels, true, false, 0);
+        result_rows(in, point, block, channels, bias, relu, pixels, SHORT_PIXELS, EVEN_PIXELS);
     else if (narrow) {
-        result_rows(in, point, block, channels, bias, relu, pixels, false, true, 0);
-        result_rows(in, point, block, channels, bias, relu, pixels, false, true, 1);
+        result_rows(in, point, block, channels, bias, relu, pixels, EVEN_PIXELS, SHORT_PIXELS);
+        result_rows(in, point, block, channels, bias, relu, pixels, ODD_PIXELS, SHORT_PIXELS);
     } else {
-        result_rows(in, point, block, channels, bias, relu, pixels, false, false, 0);
-        result_rows(in, point, block, channels, bias, relu, pixels, false, false, 1);
+        result_rows(in, point, block, channels, bias, relu, pixels, EVEN_PIXELS, EVEN_PIXELS);
+        result_rows(in, point, block, channels, bias, relu, pixels, ODD_PIXELS, EVEN_PIXELS);
     }
 }
 
-static void result_tile(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                        const float *bias, bool relu, float *const pixels[16]) {
+static void result_vectors_5(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                             const float *bias, bool relu, float *const *pixels) {
+    (void)low, (void)narrow;
+    result_rows(in, point, block, channels, bias, relu, pixels, PIXELS_5, PIXELS_5);
+}
+
+INLINE void result_channels(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                            const float *bias, bool relu, float *const pixels[16], ResultFn *vectors) {
     int64_t whole = channels / LANES * LANES;
-    result_vectors(in, low, narrow, point, block, whole, bias, relu, pixels);
+    vectors(in, low, narrow, point, block, whole, bias, relu, pixels);
     if (whole == channels)
         return;
     float values[16][LANES], biases[LANES] = {0}, *rest[16];
@@ -299,38 +369,53 @@ static void result_tile(const float *in, bool low, bool narrow, int64_t point, i
         rest[i] = pixels[i] ? values[i] : NULL;
     if (bias)
         memcpy(biases, bias + whole, left);
-    result_vectors(in + whole / LANES * block, low, narrow, point, block, LANES, bias ? biases : NULL, relu, rest);
+    vectors(in + whole / LANES * block, low, narrow, point, block, LANES, bias ? biases : NULL, relu, rest);
     for (int i = 0; i < 16; i++)
         if (pixels[i])
             memcpy(pixels[i] + whole, values[i], left);
 }
 
-// d_filter's nine taps of one input channel from 36 points, in whole vectors.
-static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const taps[9]) {
+static void result_tile(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                        const float *bias, bool relu, float *const pixels[16]) {
+    result_channels(in, low, narrow, point, block, channels, bias, relu, pixels, result_vectors);
+}
+
+static void result_tile_5(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                          const float *bias, bool relu, float *const pixels[16]) {
+    result_channels(in, low, narrow, point, block, channels, bias, relu, pixels, result_vectors_5);
+}
+
+// The taps of d_filter of one input channel from 36 points, in whole vectors.
+INLINE void filter_gradient(const float *in, int64_t point, int64_t n, float *const *taps, const int size,
+                            void (*transform)(const Vector *t, Vector *g)) {
     for (int64_t c = 0; c < n; c += LANES) {
-        Vector rows[3][6], g[3];
+        Vector rows[5][6], g[5];
 #pragma GCC unroll 6
         for (int x = 0; x < 6; x++) {
             Vector t[6];
 #pragma GCC unroll 6
             for (int y = 0; y < 6; y++)
                 t[y] = load(in + (y * 6 + x) * point + c);
-            filter_of(t, g);
-#pragma GCC unroll 3
-            for (int y = 0; y < 3; y++)
+            transform(t, g);
+#pragma GCC unroll 5
+            for (int y = 0; y < size; y++)
                 rows[y][x] = g[y];
         }
-#pragma GCC unroll 3
-        for (int y = 0; y < 3; y++) {
-            filter_of(rows[y], g);
-#pragma GCC unroll 3
-            for (int x = 0; x < 3; x++)
-                if (c + LANES <= n)
-                    store(taps[y * 3 + x] + c, g[x]);
-                else
-                    memcpy(taps[y * 3 + x] + c, g + x, (size_t)(n - c) * sizeof(float));
+        size_t bytes = (size_t)(n - c < LANES ? n - c : LANES) * sizeof(float);
+        for (int y = 0; y < size; y++) {
+            transform(rows[y], g);
+            for (int x = 0; x < size; x++)
+                memcpy(taps[y * size + x] + c, g + x, bytes);
         }
     }
+}
+
+static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const *taps) {
+    filter_gradient(in, point, n, taps, 3, filter_of);
+}
+
+static void filter_gradient_row_5(const float *in, int64_t point, int64_t n, float *const *taps) {
+    filter_gradient(in, point, n, taps, 5, filter_of_5);
 }
 
 // ---------------------------------------- products
@@ -450,8 +535,9 @@ static void gradient_products(const float *a, int64_t a_block, int64_t rows, con
 
 const WinogradTable LEVEL(loop_winograd) = {
     .lanes = LANES, .rows = ROWS, .gradient_rows = GRADIENT_ROWS,
-    .image_tile = image_tile, .gradient_tile = gradient_tile, .result_tile = result_tile,
-    .filter_row = filter_row, .filter_gradient_row = filter_gradient_row,
+    .image_tile = image_tile, .gradient_tile = {gradient_tile, gradient_tile_5},
+    .result_tile = {result_tile, result_tile_5}, .filter_row = {filter_row, filter_row_5},
+    .filter_gradient_row = {filter_gradient_row, filter_gradient_row_5},
     .products = products, .gradient_products = gradient_products,
 };
 #else

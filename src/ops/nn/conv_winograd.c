@@ -1,4 +1,4 @@
-// Convolutions by Winograd's transforms — 3x3 in steps of 1, where that is faster than multiplying directly.
+// Convolutions by Winograd's transforms — 3x3 and 5x5 in steps of 1, where that is faster than multiplying directly.
 #include "ops/nn/conv.h"
 #include "thread/pool.h"
 
