@@ -102,19 +102,19 @@ typedef struct Feeds {
     TF_Tensor *values[FEEDS];
 } Feeds;
 
-static void forget(Feeds *f) {
-    for (int i = H; i <= C; i++)
-        memset(TF_TensorData(f->values[i]), 0, TF_TensorByteSize(f->values[i]));
-}
-
-static Feeds make_feeds(const Model *m, const Sizes *s, int steps, int batch, TF_Output rate) {
+// The memory is that of `from`, of its first streams, or empty.
+static Feeds make_feeds(const Model *m, const Sizes *s, int steps, int batch, TF_Output rate, const Feeds *from) {
     Feeds f = {.edges = {m->ids, m->before[0], m->before[1], m->next, rate}};
     f.values[IDS] = tensor_of(TF_INT32, 2, (int64_t[]){steps, batch});
     f.values[NEXT] = tensor_of(TF_INT32, 1, (int64_t[]){steps * batch});
     f.values[RATE] = tensor_of(TF_FLOAT, 0, NULL);
-    for (int i = H; i <= C; i++)
+    for (int i = H; i <= C; i++) {
         f.values[i] = tensor_of(TF_FLOAT, 2, (int64_t[]){batch, s->units});
-    forget(&f);
+        if (from)
+            memcpy(TF_TensorData(f.values[i]), TF_TensorData(from->values[i]), TF_TensorByteSize(f.values[i]));
+        else
+            memset(TF_TensorData(f.values[i]), 0, TF_TensorByteSize(f.values[i]));
+    }
     return f;
 }
 
@@ -144,11 +144,12 @@ static void clear_feeds(Feeds *f) {
         TF_DeleteTensor(f->values[i]);
 }
 
-enum { TESTED = 40 };  // rounds at most, which begin with an empty memory, as now and then in learning
+enum { TESTED = 40 };  // rounds at most, which go on with the memory that learning has
 
 // exp of the mean loss over the part of the text that was not learned.
-static double perplexity(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int64_t from) {
-    Feeds f = make_feeds(m, s, s->steps, s->batch, (TF_Output){0});
+static double perplexity(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int64_t from,
+                         const Feeds *memory) {
+    Feeds f = make_feeds(m, s, s->steps, s->batch, (TF_Output){0}, memory);
     int64_t n = words->n - from, rounds = (n / s->batch - 1) / s->steps;
     rounds = rounds < TESTED ? rounds : TESTED;
     double sum = 0;
@@ -175,8 +176,9 @@ static int choose(const float *logits, int n, uint32_t *seed) {
     return n - 1;
 }
 
-static void write_text(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int length, uint32_t seed) {
-    Feeds f = make_feeds(m, s, 1, 1, (TF_Output){0});
+static void write_text(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int length, uint32_t seed,
+                       const Feeds *memory) {
+    Feeds f = make_feeds(m, s, 1, 1, (TF_Output){0}, memory);
     int word = words_find(words, ".");
     for (int i = 0; i < length || (i < 2 * length && *words->names[word] != '.'); i++) {
         *(int32_t *)TF_TensorData(f.values[IDS]) = word < 0 ? 0 : word;
@@ -201,22 +203,20 @@ typedef struct Trainer {
 
 static void learn(const Trainer *t, const Sizes *s, Words *words) {
     int64_t learned = set_aside(words);
-    Feeds f = make_feeds(&t->learns, s, s->steps, s->batch, t->rate);
+    Feeds f = make_feeds(&t->learns, s, s->steps, s->batch, t->rate, NULL);
     double loss = 0, begin = seconds();
     for (int i = 1; i <= t->steps; i++) {
         *(float *)TF_TensorData(f.values[RATE]) = (float)(t->first_rate * (1 - 0.9 * i / t->steps));
-        if (i % TESTED == 0)
-            forget(&f);
         take(words, 0, learned, s, (int64_t)i * s->steps, f.values[IDS], f.values[NEXT]);
         loss += number(step(t->session, &t->learns, &f, FEEDS, t->learns.loss, t->train));
         if (i % t->report && i != t->steps)
             continue;
-        double tested = perplexity(t->session, &t->tested, s, words, learned);
+        double tested = perplexity(t->session, &t->tested, s, words, learned, &f);
         printf("step %5d  perplexity: learned %7.1f  unseen %7.1f  %.0f words/s\n", i,
                exp(loss / ((i - 1) % t->report + 1)), tested, i * s->steps * s->batch / (seconds() - begin));
         if (t->curve)
             fprintf(t->curve, "%d %.6f %.6f\n", i, loss / ((i - 1) % t->report + 1), tested);
-        write_text(t->session, &t->speaks, s, words, t->length, (uint32_t)i);
+        write_text(t->session, &t->speaks, s, words, t->length, (uint32_t)i, &f);
         fflush(stdout);
         loss = 0;
     }
