@@ -57,6 +57,9 @@ void device_set_clear(DeviceSet *set) {
 }
 
 const Device *device_set_find(const DeviceSet *set, Str full_name) {
+    for (int i = 0; i < set->n; i++)
+        if (str_is(full_name, set->devices[i]->name))
+            return set->devices[i];
     DeviceSpec spec;
     Status *status = device_spec_parse(full_name, &spec);
     status_free(status);

@@ -37,7 +37,8 @@ Status *pass_sweep(Draft *draft) {
     bool good = mark_needed(draft, &stack);
     vec_clear(&stack);
     NEED_MEMORY(good);
-    for (size_t i = 0; i < graph->nodes.n; i++)
+    // From the last to the first: a value of many readers forgets the latest of them without a search.
+    for (size_t i = graph->nodes.n; i-- > 0;)
         if (graph->nodes.p[i] && !graph->nodes.p[i]->mark)
             graph_remove(graph->nodes.p[i]);
     return OK;
