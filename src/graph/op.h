@@ -55,6 +55,7 @@ enum {
     OP_NO_GRADIENT = 1 << 6,       // the gradient is zero by nature, not for want of a formula
     OP_ELEMENTWISE = 1 << 7,       // a row of the tile machine: may be fused into one loop
     OP_IDENTITY = 1 << 8,          // the output is the input, in every respect
+    OP_CACHES = 1 << 9,            // its state only saves work: the kernel does without
 };
 
 #define BIT(i) (1u << (i))
@@ -98,6 +99,7 @@ typedef struct Op {
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
     const Contraction *contraction;
+    FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;
 

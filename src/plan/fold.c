@@ -15,8 +15,8 @@ static bool is_constant_node(const Node *node) {
 
 static bool may_fold(const Node *node) {
     const Op *op = node_op(node);
-    if (!op || !op->cpu || op->flow != FLOW_NONE || op->open || node_is_stateful(node) || node->n_outputs != 1 ||
-        node->n_controls || op->update || op->replace || op->read || !node->n_inputs)
+    if (!op || !op->cpu || op->flow != FLOW_NONE || (op->open && !(op->flags & OP_CACHES)) || node_is_stateful(node) ||
+        node->n_outputs != 1 || node->n_controls || op->update || op->replace || op->read || !node->n_inputs)
         return false;
     if (dtype_is_ref(node->output_types[0]) || dtype_kind(node->output_types[0]) == KIND_OBJECT)
         return false;

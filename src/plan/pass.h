@@ -21,6 +21,7 @@ enum {
     PASS_IDENTITY,       // Identity nodes without a purpose removed
     PASS_CONTROL,        // control edges that others imply removed
     PASS_FUSE,           // elementwise chains become one tiled loop
+    PASS_SIMPLIFY,       // nodes that come to something smaller, given what they read
     PASS_CONTRACT,       // convolutions and products take in the bias, sum and activation behind them
     PASSES,
 };
@@ -31,6 +32,7 @@ uint32_t passes_enabled(void);                  // all, less those that MILLRACE
 FALLIBLE Status *pass_prune(const Graph *graph, const StepSignature *signature, Draft *draft);
 FALLIBLE Status *pass_expand(Draft *draft);
 FALLIBLE Status *pass_deref(Draft *draft);     // reads of references become nodes of their own; always runs
+FALLIBLE Status *pass_simplify(Draft *draft);
 FALLIBLE Status *pass_fold(Draft *draft);
 FALLIBLE Status *pass_cse(Draft *draft);
 FALLIBLE Status *pass_identity(Draft *draft);

@@ -138,6 +138,7 @@ END_TEST
 #define INTS_ATTR(name, ...) \
     {(name), {.kind = ATTR_INT, .is_list = true, .n = 4, .is = (int64_t[]){__VA_ARGS__}}}
 #define TEXT_ATTR(name, text) {(name), ATTR_OF_STRING(STR(text))}
+#define TEXT_OF_ATTR(name, text) {(name), ATTR_OF_STRING(str_of(text))}
 
 static Output constant_ramp(Shape shape, float step) {
     Tensor tensor;
@@ -155,15 +156,15 @@ static Output conv(Output x, int64_t in, int64_t filters) {
                   constant_ramp(SHAPE(3, 3, in, filters), 0.02f));
 }
 
-// Runs with and without the pass: the same, but for the last bits.
-static void check_contracted(Output x, Shape shape, Output y) {
+// Runs with and without the passes: the same, but for the last bits.
+static void check_alike(uint32_t passes, Output x, Shape shape, Output y) {
     Tensor value, plain, contracted;
     GOOD(formula.status);
     GOOD(tensor_new(DT_float, shape, &value));
     for (int64_t i = 0; i < tensor_count(&value); i++)
         ((float *)value.data)[i] = (float)(i % 101) / 50 - 1;
     run(0, x, &value, y, &plain);
-    run(BIT(PASS_CONTRACT), x, &value, y, &contracted);
+    run(passes, x, &value, y, &contracted);
     ck_assert(shape_equal(&plain.shape, &contracted.shape));
     for (int64_t i = 0; i < tensor_count(&plain); i++) {
         float a = ((float *)plain.data)[i], b = ((float *)contracted.data)[i];
@@ -173,6 +174,10 @@ static void check_contracted(Output x, Shape shape, Output y) {
     tensor_clear(&plain);
     tensor_clear(&contracted);
     tensor_clear(&value);
+}
+
+static void check_contracted(Output x, Shape shape, Output y) {
+    check_alike(BIT(PASS_CONTRACT), x, shape, y);
 }
 
 static int contracted_count(Output x, const Output *fetches, int n, const char *op) {
@@ -287,6 +292,69 @@ START_TEST(products_keep_weights_while_they_are_the_same) {
     session_free(session);
     tensor_clear(&in);
     tensor_clear(&first);
+}
+END_TEST
+
+static Output norm(Output x, int64_t channels, const char *format, bool training) {
+    Formula *f = &formula;
+    Output variance = constant_ramp(SHAPE(channels), 0.05f);
+    float *values = node_attr_find(variance.node, "value")->tensor->data;
+    for (int64_t i = 0; i < channels; i++)
+        values[i] = 0.5f + fabsf(values[i]);
+    Output in[] = {x, constant_ramp(SHAPE(channels), 0.1f), constant_ramp(SHAPE(channels), 0.03f),
+                   constant_ramp(SHAPE(channels), 0.02f), variance};
+    if (training)  // these must be empty or what the moving averages begin with
+        in[3] = in[4] = constant_ramp(SHAPE(0), 1);
+    return formula_op(f, "FusedBatchNormV3", in, 5,
+                      (FormulaAttr[]){BOOL_ATTR("is_training", training), TEXT_OF_ATTR("data_format", format), {0}});
+}
+
+START_TEST(norms_of_constants_become_part_of_the_filter) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(2, 6, 6, 4)), planes = placeholder(SHAPE(2, 4, 6, 6));
+    uint32_t passes = BIT(PASS_SIMPLIFY) | BIT(PASS_FOLD) | BIT(PASS_CONTRACT);
+    Output depthwise = OpWith("DepthwiseConv2dNative",
+                              ATTRS(INTS_ATTR("strides", 1, 1, 1, 1), TEXT_ATTR("padding", "SAME")), x,
+                              constant_ramp(SHAPE(3, 3, 4, 2), 0.1f));
+    Output turned = OpWith("Conv2D", ATTRS(INTS_ATTR("strides", 1, 1, 1, 1), TEXT_ATTR("padding", "SAME"),
+                                           TEXT_ATTR("data_format", "NCHW")),
+                           planes, constant_ramp(SHAPE(3, 3, 4, 8), 0.02f));
+    Output bias = constant_ramp(SHAPE(8), 0.1f);
+    const Output ys[] = {
+        Op("Relu", norm(conv(x, 4, 8), 8, "NHWC", false)), norm(Op("BiasAdd", conv(x, 4, 8), bias), 8, "NHWC", false),
+        norm(depthwise, 8, "NHWC", false), norm(turned, 8, "NCHW", false),
+    };
+    GOOD(f->status);
+    for (int i = 0; i < 4; i++) {
+        Output in = i == 3 ? planes : x;
+        ck_assert_int_eq(count_of(0, &in, 1, &ys[i], 1, "FusedBatchNormV3"), 1);
+        ck_assert_int_eq(count_of(passes, &in, 1, &ys[i], 1, "FusedBatchNormV3"), 0);
+        ck_assert_int_eq(count_of(passes, &in, 1, &ys[i], 1, "Mul"), 0);  // all of it is constant
+        check_alike(passes, in, i == 3 ? SHAPE(2, 4, 6, 6) : SHAPE(2, 6, 6, 4), ys[i]);
+    }
+}
+END_TEST
+
+START_TEST(norms_of_anything_else_stay) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(2, 6, 6, 4)), c = conv(x, 4, 8);
+    Output read_twice[] = {norm(c, 8, "NHWC", false), c}, training = norm(conv(x, 4, 8), 8, "NHWC", true);
+    Output plain = norm(x, 4, "NHWC", false), second = {norm(conv(x, 4, 8), 8, "NHWC", false).node, 1};
+    GOOD(f->status);
+    uint32_t passes = BIT(PASS_SIMPLIFY) | BIT(PASS_FOLD);
+    ck_assert_int_eq(count_of(passes, &x, 1, read_twice, 2, "FusedBatchNormV3"), 1);
+    ck_assert_int_eq(count_of(passes, &x, 1, &training, 1, "FusedBatchNormV3"), 1);
+    ck_assert_int_eq(count_of(passes, &x, 1, &plain, 1, "FusedBatchNormV3"), 1);
+    ck_assert_int_eq(count_of(passes, &x, 1, &second, 1, "FusedBatchNormV3"), 1);
+}
+END_TEST
+
+START_TEST(products_of_constants_are_folded) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(3, 4)), a = constant_ramp(SHAPE(3, 5), 1), b = constant_ramp(SHAPE(5, 4), 1);
+    Output y = Add(x, MatMul(a, b, false, false));
+    GOOD(f->status);
+    ck_assert_int_eq(count_of(BIT(PASS_FOLD), &x, 1, &y, 1, "MatMul"), 0);
 }
 END_TEST
 
@@ -413,6 +481,9 @@ int main(void) {
     tcase_add_test(tests, contracts_depthwise_convolutions);
     tcase_add_test(tests, contracts_products);
     tcase_add_test(tests, products_keep_weights_while_they_are_the_same);
+    tcase_add_test(tests, norms_of_constants_become_part_of_the_filter);
+    tcase_add_test(tests, norms_of_anything_else_stay);
+    tcase_add_test(tests, products_of_constants_are_folded);
     tcase_add_test(tests, contraction_stops_at_walls);
     tcase_add_test(tests, contraction_takes_only_what_fits);
     tcase_add_test(tests, contracts_under_gradients);

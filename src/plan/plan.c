@@ -6,7 +6,7 @@
 #include "plan/fixed_cache.h"
 #include "plan/pass.h"
 
-const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "contract"};
+const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify", "contract"};
 
 uint32_t passes_enabled(void) {
     const char *text = getenv("MILLRACE_PASSES");
@@ -29,6 +29,7 @@ typedef struct {
 static const PassRow chain[] = {
     {pass_expand, -1},
     {pass_deref, -1},
+    {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},
     {pass_cse, PASS_CSE},
     {pass_identity, PASS_IDENTITY},

@@ -296,7 +296,7 @@ static void batch_grad(Formula *f) {
 
 #define PRODUCT_KERNEL                                                                                           \
     .own_size = sizeof(Product), .cpu = ANY_TYPE(matmul_run), .open = packed_open, .close = packed_close,      \
-    .state_size = sizeof(PackedState)
+    .state_size = sizeof(PackedState), .flags = OP_CACHES
 #define PRODUCT .shape = product_shape, .prepare = product_prepare, PRODUCT_KERNEL
 
 const Op op_MatMul = {

@@ -252,6 +252,67 @@ static Status *norm_grad_run(Kernel *k) {
     return OK;
 }
 
+// ---------------------------------------- constants become part of the filter before
+
+// That every reader reads the first output.
+static bool only_first_is_read(const Node *node) {
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (node->uses.p[i].index != 0)
+            return false;
+    return true;
+}
+
+static bool is_read_once(const Node *node) {
+    return node->uses.n == 1 && node->uses.p[0].index == 0 && !node->n_controls;
+}
+
+static bool same_format(const Node *a, const Node *b) {
+    const AttrValue *x = node_attr_find(a, "data_format"), *y = node_attr_find(b, "data_format");
+    return x && y && str_equal(x->s, y->s);
+}
+
+// The convolution that is normalised and nothing else, or NULL. `*out_bias`: what is added in between, or {NULL}.
+static const Node *normalised_conv(const Node *norm, Output *out_bias) {
+    enum { MOST_BYTES = 10 << 20 };  // what folding takes
+    const Node *from = norm->inputs[0].node;
+    *out_bias = (Output){0};
+    if (str_is(from->type->name, "BiasAdd") && is_read_once(from) && same_format(from, norm) &&
+        output_constant(from->inputs[1])) {
+        *out_bias = from->inputs[1];
+        from = from->inputs[0].node;
+    }
+    if (!str_is(from->type->name, "Conv2D") && !str_is(from->type->name, "DepthwiseConv2dNative"))
+        return NULL;
+    const Tensor *filter = output_constant(from->inputs[1]);
+    bool fits = filter && filter->dtype == DT_float && filter->shape.rank == 4 && tensor_bytes(filter) <= MOST_BYTES;
+    return fits && is_read_once(from) && same_format(from, norm) ? from : NULL;
+}
+
+// (conv(x, w) + b - mean) s + offset = conv(x, w s) + (b - mean) s + offset, where s = scale / sqrt(variance + epsilon).
+static void norm_simplify(Formula *f) {
+    Output bias;
+    if (node_bool(f->node, "is_training") || !only_first_is_read(f->node))
+        return;
+    for (int i = 1; i < 5; i++)
+        if (!output_constant(f->x[i]) || output_type(f->x[i]) != DT_float)
+            return;
+    const Node *conv = normalised_conv(f->node, &bias);
+    if (!conv)
+        return;
+    Output scale = f->x[1], offset = f->x[2], mean = f->x[3], variance = f->x[4], filter = conv->inputs[1];
+    Output s = Mul(scale, Rsqrt(Add(variance, Scalar((double)node_float(f->node, "epsilon"), variance))));
+    Output shift = Add(offset, Mul(bias.node ? Sub(bias, mean) : Neg(mean), s));
+    const Shape *shape = &output_constant(filter)->shape;
+    bool depthwise = str_is(conv->type->name, "DepthwiseConv2dNative");
+    Output channels = depthwise ? Reshape(s, formula_ints(f, shape->dims + 2, 2, DT_int32)) : s;
+    const Output in[] = {conv->inputs[0], Mul(filter, channels)};
+    Formula alike = *f;
+    alike.node = conv;
+    Output y = formula_alike(&alike, depthwise ? "DepthwiseConv2dNative" : "Conv2D", in, 2);
+    f->status = alike.status;
+    f->results[0] = Like("BiasAdd", y, shift);
+}
+
 // ---------------------------------------- schemas
 
 static void norm_grad(Formula *f, const char *op) {
@@ -277,7 +338,7 @@ static void norm_grad_3(Formula *f) {
 #define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
-    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run)
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .simplify = norm_simplify
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run)

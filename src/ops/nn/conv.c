@@ -238,7 +238,7 @@ static void depthwise_filter_grad(Formula *f) {
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
         .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = packed_open, .close = packed_close,  \
-        .state_size = sizeof(PackedState), .contraction = behind,                                                   \
+        .state_size = sizeof(PackedState), .flags = OP_CACHES, .contraction = behind,                                                   \
     };
 #define FLOATING "half, bfloat16, float, double"
 
