@@ -88,6 +88,10 @@ FALLIBLE Status *prepared_init(Prepared *prepared, const Binding *binding, Tenso
 FALLIBLE Status *prepared_init_in(Arena *arena, Prepared *prepared, const Binding *binding, Tensor *const *in,
                                   int threads);
 void prepared_clear(Prepared *prepared);
+// Estimated ns of one call; 0: small, or not prepared.
+static inline int64_t prepared_cost(const Prepared *prepared) {
+    return prepared->making ? prepared->making->cost : 0;
+}
 // The guard: was `prepared` made for these shapes and host values?
 bool prepared_values_fit(const Prepared *prepared, Tensor *const *in);
 static inline bool prepared_fits(const Prepared *prepared, const Binding *binding, Tensor *const *in) {

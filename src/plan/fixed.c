@@ -252,6 +252,25 @@ static void list_runs(Specialising *s) {
     }
 }
 
+// Whether the heavy nodes, one after the other, take longer than the longest path through them: with kernels of one thread
+// each, and threads to spare.
+static bool has_branches(const Specialising *s, int64_t *finish) {
+    const Plan *plan = s->plan;
+    int64_t total = 0, longest = 0;
+    if (plan->threads != 1 || plan->inter_threads <= 1)
+        return false;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        int64_t cost = s->fixed->modes[i] == NODE_FIXED ? min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX) : 0;
+        finish[i] += cost >= HEAVY_NS ? cost : 0;
+        total += cost >= HEAVY_NS ? cost : 0;
+        longest = max_i64(longest, finish[i]);
+        for (int32_t e = p->edges; e < p->edges + p->n_edges; e++)
+            finish[plan->edges[e].node] = max_i64(finish[plan->edges[e].node], finish[i]);
+    }
+    return total - longest >= HEAVY_NS;
+}
+
 static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
     Arena *arena = &fixed->arena;
     fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_feeds);
@@ -294,6 +313,9 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
         s->fixed->modes[i] = specialise(s, i, handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
         s->fixed->shapes[slot] = s->known[slot].shape;
+    int64_t *finish = ARENA_ARRAY(scratch, int64_t, plan->n_nodes);
+    NEED_MEMORY(finish);
+    s->fixed->branches = has_branches(s, finish);
     TRY(plan_memory(s));
     list_runs(s);
     return OK;

@@ -13,6 +13,7 @@ typedef enum {
 } NodeMode;
 
 enum { IN_NO_ARENA = -1 };
+enum { HEAVY_NS = 100000 };  // a kernel that is worth another thread: the wake-up costs a twentieth of it
 
 typedef struct Fixed {
     _Atomic int32_t references;
@@ -24,6 +25,7 @@ typedef struct Fixed {
     Tensor *values;           // n_slots: those computed at specialisation; {0} where not
     int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
     int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
+    bool branches;            // heavy nodes need not wait for each other: propagated, so that they run side by side
     int32_t *run;             // nodes to run, in order
     int32_t n_run;
     int32_t *fresh;           // slots that escape: given a new buffer at the start of each step

@@ -60,6 +60,7 @@ Status *plan_make(const Graph *graph, const StepSignature *signature, const Plan
     atomic_init(&plan->references, 1);
     plan->partial = options->partial;
     plan->threads = options->intra_threads;
+    plan->inter_threads = options->inter_threads;
     Draft draft = {.options = options};
     Status *status = OK;
     if (options->cache)

@@ -111,6 +111,7 @@ struct Plan {
     bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
     int threads;           // a kernel's limit
+    int inter_threads;     // nodes that run at once, see PlanOptions
     struct FixedCache *cache;       // the session's; its lock guards the next two
     struct Fixed *specialisations;  // newest first
     bool specialising;              // some thread is making one
@@ -132,7 +133,8 @@ typedef struct PlanOptions {
     const DeviceSet *devices;
     bool soft_placement;
     bool partial;
-    int intra_threads, inter_threads;  // NEEDSWORK: inter is carried, but no node runs beside another yet
+    int intra_threads;     // threads of one kernel
+    int inter_threads;     // kernels of one step at once, the caller's among them: run/README.md says which
     uint32_t passes;       // BIT of plan/pass.h; what to run
     struct NodeStates *states;  // the session's: placement of stateful nodes and kernel state (plan/states.h)
     struct ResourceTable *resources;

@@ -208,13 +208,15 @@ Status *step_run_list(Step *step, const Tensor *const *feeds) {
         Fixed *fixed = NULL;
         if (!stress_is_on(STRESS_LATE))
             TRY(plan_fixed(plan, feeds, &fixed));
-        if (fixed) {
+        if (fixed && !fixed->branches) {
             TRY(step_bind(step, fixed));
         } else {
             fixed_release(step->fixed);
-            step->fixed = NULL;
+            step->fixed = fixed;
         }
     }
+    if (step->fixed && step->fixed->branches)
+        return step_run_dynamic(step, feeds);
     if (!step->fixed) {
         preset_constants(step);
         feed(step, feeds);

@@ -299,7 +299,41 @@ void step_completed(Kernel *k, Status *status) {
 
 static void run_started(void *arg) {
     Started *started = arg;
-    step_completed(&started->kernel, invoke(&started->node->binding, &started->prepared, &started->kernel, 0));
+    Prepared *prepared = started->kept ? started->kept : &started->prepared;
+    step_completed(&started->kernel, invoke(&started->node->binding, prepared, &started->kernel, 0));
+}
+
+// On another thread, unless there run as many of this step's kernels as may: then the caller does it.
+static void run_beside(Propagation *p, Started *started) {
+    if (p->beside + 1 < p->step->options->inter_threads) {
+        started->beside = true;
+        p->beside++;
+        // What blocks is outside the budget of threads that compute.
+        if (started->node->async ? pool_elastic(run_started, started) : pool_submit(run_started, started))
+            return;
+    }
+    run_started(started);
+}
+
+static bool is_heavy(const Propagation *p, const PlanNode *node) {
+    const Step *step = p->step;
+    int32_t i = (int32_t)(node - p->plan->nodes);
+    const Prepared *prepared = step->fixed ? &step->fixed->prepared[i] : &step->late[i];
+    return node->frame == 0 && node->flow == FLOW_NONE && prepared_cost(prepared) >= HEAVY_NS;
+}
+
+// The light ones first: what they make ready may be heavy, and then heavy ones are ready together.
+static size_t choose_ready(const Propagation *p) {
+    size_t at = p->ready.n - 1;
+    while (at > 0 && is_heavy(p, p->ready.p[at].node))
+        at--;
+    return is_heavy(p, p->ready.p[at].node) ? p->ready.n - 1 : at;
+}
+
+// A heavy kernel leaves the caller to another heavy one that is ready too; alone it would leave it to nothing.
+static bool goes_apart(const Propagation *p, const PlanNode *node) {
+    return p->ready.n && is_heavy(p, p->ready.p[0].node) && is_heavy(p, node) &&
+           p->beside + 1 < p->step->options->inter_threads;
 }
 
 // A kernel that starts, or that blocks: it ends by a completion.
@@ -322,8 +356,8 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     started->kernel.frame = started;
     p->started++;
     if (!node->binding.start) {
-        if (!pool_elastic(run_started, started))
-            run_started(started);
+        started->kept = node->async ? NULL : &p->step->late[node - p->plan->nodes];
+        run_beside(p, started);
         return;
     }
     Status *status = prepared_init(&started->prepared, &node->binding, started->kernel.in, p->step->context.threads);
@@ -425,7 +459,7 @@ static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration)
     }
     if ((node->flow >= FLOW_SWITCH && node->flow <= FLOW_TRIGGER) || node->flow == FLOW_ARG) {
         status = run_flow(p, node, iteration, &live);
-    } else if (node->async) {
+    } else if (node->async || (__builtin_expect(p->branches, 0) && !node->constant && goes_apart(p, node))) {
         start(p, node, iteration);
         return;
     } else if (node->constant) {
@@ -447,6 +481,7 @@ static void take_completions(Propagation *p) {
     while (done) {
         Started *next = done->next;
         p->started--;
+        p->beside -= done->beside;
         drop_unread(p, done->node, done->iteration);
         node_done(p, done->node, done->iteration, EVERY, done->status);
         prepared_clear(&done->prepared);
@@ -484,6 +519,8 @@ static void propagate(Propagation *p) {
             size_t at = p->ready.n - 1;
             if (__builtin_expect(any_order, 0))
                 at = stress_random() % p->ready.n;
+            else if (__builtin_expect(p->branches, 0))
+                at = choose_ready(p);
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
             Status *over = timed || cancellation_flagged(&flags) ? step_check(step) : OK;
@@ -544,6 +581,7 @@ static Status *begin(Step *step) {
     if (!step->propagation)
         TRY(propagation_new(step));
     Propagation *p = step->propagation;
+    p->branches = step->options->intra_threads == 1 && step->options->inter_threads > 1;
     p->root = frame_new(p, 0, NULL);
     NEED_MEMORY(p->root);
     Iteration *iteration = p->root->oldest;

@@ -56,6 +56,8 @@ typedef struct Started {
     Kernel kernel;
     Tensor **pointers;
     Prepared prepared;
+    Prepared *kept;          // the node's own, where it runs only once in a step; NULL: the one above
+    bool beside;             // on another thread: counted in Propagation.beside
     const PlanNode *node;
     Iteration *iteration;
     Status *status;
@@ -72,6 +74,8 @@ typedef struct Propagation {
     Kernel kernel;                // of the node at hand
     Tensor **pointers;            // its inputs and outputs: room for the widest node
     int32_t started;              // whose completion is outstanding
+    int32_t beside;               // of these: on another thread
+    bool branches;                // heavy kernels may go to another thread
     Status *status;               // the first error
     Mutex lock;
     Condition completed;

@@ -11,7 +11,8 @@ typedef struct Session Session;
 
 // What of a ConfigProto the session obeys.
 typedef struct SessionConfig {
-    int intra_threads, inter_threads;   // 0: as many as the process may use; 1 and 1: no thread is ever made
+    int intra_threads;                  // of one kernel; 0: as many as the process may use
+    int inter_threads;                  // kernels of one step at once (run/README.md); likewise. 1 and 1: no thread is made
     DeviceCount devices[8];
     int n_devices;
     bool soft_placement;
