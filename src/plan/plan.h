@@ -115,6 +115,7 @@ struct Plan {
     struct FixedCache *cache;       // the session's; its lock guards the next two
     struct Fixed *specialisations;  // newest first
     bool specialising;              // some thread is making one
+    _Atomic bool repeated;          // a step has run to its end
     void (*_Atomic free_step)(struct Step *step);
     SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };

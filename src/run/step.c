@@ -123,8 +123,22 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     return OK;
 }
 
+// Large memory is kept from the second step of a plan on: what gives variables their first values runs once.
+static void give_up_memory(Step *step) {
+    enum { LARGE = 16 << 20 };
+    if (!step->fixed || step->memory_buffer->bytes < LARGE ||
+        atomic_exchange_explicit(&step->plan->repeated, true, memory_order_relaxed))
+        return;
+    fixed_release(step->fixed);
+    step->fixed = NULL;
+    buffer_release(step->memory_buffer);
+    step->memory_buffer = NULL;
+    step->memory = NULL;
+}
+
 void step_give_back(Step *step) {
     empty_slots(step);
+    give_up_memory(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);
     put_spare(step);
