@@ -185,58 +185,80 @@ static void copy_rest(const float *const *pixels, int count, int64_t from, int64
     }
 }
 
-INLINE void tile(const float *const *pixels, int64_t channels, float *out, int64_t point, int64_t block, const Form form) {
+// Tiles of whole vectors of channels.
+typedef void TileFn(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                    int64_t block);
+
+#define FORMS(name, size, less, whole, shorter)                                                                  \
+    __attribute__((noinline)) static void name(const float *const *pixels, bool low, bool narrow, int64_t channels, \
+                                               float *out, int64_t point, int64_t block) {                        \
+        if (low && narrow)                                                                                        \
+            all_pairs(pixels, channels, out, point, block, (Form){less, less, 1, 1, shorter, shorter});           \
+        else if (low)                                                                                             \
+            all_pairs(pixels, channels, out, point, block, (Form){less, size, 1, 0, shorter, whole});             \
+        else if (narrow)                                                                                          \
+            all_pairs(pixels, channels, out, point, block, (Form){size, less, 0, 1, whole, shorter});             \
+        else                                                                                                      \
+            all_pairs(pixels, channels, out, point, block, (Form){size, size, 0, 0, whole, whole});               \
+    }
+FORMS(image_vectors, 6, 4, image_pair, short_image_pair)
+FORMS(gradient_vectors, 4, 2, gradient_pair, short_gradient_pair)
+#undef FORMS
+#define ONE_FORM(name, size, pair_of)                                                                             \
+    __attribute__((noinline)) static void name(const float *const *pixels, bool low, bool narrow, int64_t channels, \
+                                               float *out, int64_t point, int64_t block) {                        \
+        (void)low, (void)narrow; /* there are none */                                                             \
+        all_pairs(pixels, channels, out, point, block, (Form){size, size, 0, 0, pair_of, pair_of});               \
+    }
+ONE_FORM(gradient_vectors_5, 2, gradient_pair_5)
+ONE_FORM(filter_vectors, 3, filter_pair)
+ONE_FORM(filter_vectors_5, 5, filter_pair_5)
+#undef ONE_FORM
+
+// Tiles of any number of channels; `count` pixels.
+INLINE void tile(const float *const *pixels, int count, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                 int64_t block, TileFn *vectors) {
     int64_t whole = channels / LANES * LANES;
-    all_pairs(pixels, whole, out, point, block, form);
+    vectors(pixels, low, narrow, whole, out, point, block);
     if (whole < channels) {
         Rest rest;
-        copy_rest(pixels, form.height * form.width, whole, channels, &rest);
-        all_pairs(rest.pixels, LANES, out + whole / LANES * block, point, block, form);
+        copy_rest(pixels, count, whole, channels, &rest);
+        vectors(rest.pixels, low, narrow, LANES, out + whole / LANES * block, point, block);
     }
 }
 
-#define FORMS(size, less, whole, shorter)                                                \
-    if (low && narrow)                                                                   \
-        tile(pixels, channels, out, point, block, (Form){less, less, 1, 1, shorter, shorter}); \
-    else if (low)                                                                        \
-        tile(pixels, channels, out, point, block, (Form){less, size, 1, 0, shorter, whole});   \
-    else if (narrow)                                                                     \
-        tile(pixels, channels, out, point, block, (Form){size, less, 0, 1, whole, shorter});   \
-    else                                                                                 \
-        tile(pixels, channels, out, point, block, (Form){size, size, 0, 0, whole, whole});
-
 static void image_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
                        int64_t block) {
-    FORMS(6, 4, image_pair, short_image_pair)
+    tile(pixels, (low ? 4 : 6) * (narrow ? 4 : 6), low, narrow, channels, out, point, block, image_vectors);
 }
 
 static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
                           int64_t block) {
-    FORMS(4, 2, gradient_pair, short_gradient_pair)
+    tile(pixels, (low ? 2 : 4) * (narrow ? 2 : 4), low, narrow, channels, out, point, block, gradient_vectors);
 }
 
 static void gradient_tile_5(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
                             int64_t point, int64_t block) {
-    (void)low, (void)narrow;  // there are none
-    tile(pixels, channels, out, point, block, (Form){2, 2, 0, 0, gradient_pair_5, gradient_pair_5});
+    tile(pixels, 4, low, narrow, channels, out, point, block, gradient_vectors_5);
 }
 
 // The row of one input channel, panel by panel.
-INLINE void filter_panels(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel, const Form form) {
+INLINE void filter_panels(const float *const *taps, int count, int64_t n, float *out, int64_t point, int64_t panel,
+                          TileFn *vectors) {
     for (int64_t c = 0; c < n; c += 2 * LANES, out += panel) {
         const float *at[25];
-        for (int i = 0; i < form.height * form.width; i++)
+        for (int i = 0; i < count; i++)
             at[i] = taps[i] + c;
-        tile(at, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, form);
+        tile(at, count, false, false, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, vectors);
     }
 }
 
 static void filter_row(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
-    filter_panels(taps, n, out, point, panel, (Form){3, 3, 0, 0, filter_pair, filter_pair});
+    filter_panels(taps, 9, n, out, point, panel, filter_vectors);
 }
 
 static void filter_row_5(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
-    filter_panels(taps, n, out, point, panel, (Form){5, 5, 0, 0, filter_pair_5, filter_pair_5});
+    filter_panels(taps, 25, n, out, point, panel, filter_vectors_5);
 }
 
 // Rows 0 and 2, and rows 1 and 3, of y = A' m.
