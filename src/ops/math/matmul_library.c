@@ -43,7 +43,8 @@ static bool pays(Prepare *p, const GemmShape *shape) {
     double each = (double)shape->m * (double)shape->n * (double)shape->k, work = each * (double)plan->batch;
     if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || shape->m == 1 || shape->n == 1)
         return false;
-    return work >= (again ? WORTH_ANOTHER_OBJECT : WORTH_THE_LIBRARY) && (plan->batch == 1 || each >= WORTH_IN_A_BATCH);
+    double least = again ? (double)WORTH_ANOTHER_OBJECT : (double)WORTH_THE_LIBRARY;
+    return work >= least && (plan->batch == 1 || each >= (double)WORTH_IN_A_BATCH);
 }
 
 // What the library can't do fast on its way out is done behind it.
