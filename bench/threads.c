@@ -55,7 +55,7 @@ static bool steps_at_once(Run *run, const Bench *bench, int n, double *out_first
         run->api->TF_DeleteStatus(caller[i].own.status);
     }
     for (int i = 0; i < CALLERS; i++)
-        *out_first = caller[i].first ? caller[i].first : *out_first;    // who found no work has computed nothing
+        *out_first = caller[i].first != 0 ? caller[i].first : *out_first;    // who found no work has computed nothing
     return ok;
 }
 
