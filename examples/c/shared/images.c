@@ -75,7 +75,7 @@ static void pictures_make(int n, unsigned seed, Pictures *out) {
         for (int p = 0; p < SIZE * SIZE; p++) {
             seed = seed * 1664525 + 1013904223;
             int at = (upright ? p % SIZE : p / SIZE) + (int)(class / CLASSES % 8);
-            out->pixels[i * SIZE * SIZE + p] = (unsigned char)(at / width % 2 * 128 + (seed >> 25));
+            out->pixels[i * SIZE * SIZE + p] = (unsigned char)(at / width % 2 * 128 + (int)(seed >> 25));
         }
     }
 }
