@@ -855,8 +855,6 @@ StatelessRandomBinomial(shape: S, seed: Tseed, counts: T, probs: T) -> output: d
 StatelessRandomGammaV2(shape: T, seed: Tseed, alpha: dtype) -> output: dtype; dtype: {half, float, double}; T: {int32, int64}; Tseed: {int32, int64} = int64
 StatelessRandomGammaV3(shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype) -> output: dtype; dtype: {half, float, double}; shape_dtype: {int32, int64} = int32
 StatelessRandomPoisson(shape: T, seed: Tseed, lam: Rtype) -> output: dtype; Rtype: {half, float, double, int32, int64}; dtype: {half, float, double, int32, int64}; T: {int32, int64}; Tseed: {int32, int64} = int64
-StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype; dtype: {int32, int64, uint32, uint64} = uint64; T: {int32, int64} = int32; Tseed: {int32, int64, uint32, uint64} = int64
-StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> output: dtype; dtype: {int32, int64, uint32, uint64}; Tshape: {int32, int64} = int32
 StatelessSampleDistortedBoundingBox(image_size: T, bounding_boxes: float, min_object_covered: float, seed: Tseed) -> begin: T, size: T, bboxes: float; T: {uint8, int8, int16, int32, int64}; Tseed: {int32, int64}; aspect_ratio_range: list(float) = [0.75, 1.33]; area_range: list(float) = [0.05, 1]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false
 StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T; T: type
 StatsAggregatorHandle() -> handle: resource; container: string = ""; shared_name: string = ""; stateful

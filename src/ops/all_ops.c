@@ -106,7 +106,7 @@
     X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomPoisson) X(RandomPoissonV2) \
     X(UniformCandidateSampler) X(LogUniformCandidateSampler) X(LearnedUnigramCandidateSampler) \
     X(ThreadUnsafeUnigramCandidateSampler) X(FixedUnigramCandidateSampler) X(AllCandidateSampler) \
-    X(ComputeAccidentalHits)
+    X(ComputeAccidentalHits) X(StatelessRandomUniformFullInt) X(StatelessRandomUniformIntV2)
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
     X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) X(StringFormat) \

@@ -126,3 +126,14 @@ for shape, n in [((4, 1), 6), ((3, 3), 20), ((0, 2), 3), ((2, 2), 0)]:
     case("ComputeAccidentalHits", values(i64, shape, low=0, high=8), distinct(i64, (n,)) + n // 2, attrs={"num_true": shape[1]})
 case("ComputeAccidentalHits", np.array([[1, 2]], i64), ints(1, 2, 2, -1, dtype=i64), attrs={"num_true": 2}, label="twice the same candidate")
 case("ComputeAccidentalHits", np.array([[1, 2]], i64), ints(1, dtype=i64), attrs={"num_true": 1}, error=True)
+
+KEY, COUNTER = np.array([9253899398316315749], u64), np.array([0, 9728725001470529864], u64)
+for dtype, name in [(i32, "int32"), (i64, "int64"), (u32, "uint32"), (u64, "uint64")]:
+    for shape in [(), (3,), (0,), (1000,)]:
+        case("StatelessRandomUniformFullInt", np.array(shape, i32), SEED, attrs={"dtype": name}, tol=0.0)
+        case("StatelessRandomUniformFullIntV2", np.array(shape, i32), KEY, COUNTER, np.array(1, i32), attrs={"dtype": name}, tol=0.0)
+        for low, high in [(0, 10), (3, 4), (7, 1 << 30)] + [(-5, 6)] * (np.dtype(dtype).kind == "i") + [(1, (1 << 63) + 5)] * (dtype == u64):
+            case("StatelessRandomUniformIntV2", np.array(shape, i32), KEY, COUNTER, np.array(1, i32), np.array(low, dtype), np.array(high, dtype), tol=0.0)
+    case("StatelessRandomUniformIntV2", ints(3), KEY, COUNTER, np.array(1, i32), np.array(4, dtype), np.array(4, dtype), error=True)
+for seed in (i32, i64):
+    case("StatelessRandomUniformFullInt", ints(5), np.array([123, 4000000000 if seed == i64 else -7], seed), tol=0.0)

@@ -4,7 +4,7 @@
 enum { ALGORITHM_PHILOX = 1, ALGORITHM_AUTO = 3 };
 
 Philox stateless_philox(const Tensor *seed) {
-    uint64_t first = (uint64_t)tensor_int(seed, 0), second = (uint64_t)tensor_int(seed, 1);
+    uint64_t first = (uint64_t)random_int(seed, 0), second = (uint64_t)random_int(seed, 1);
     Philox mixer = {.key = {0x3ec8f720, 0x02461e29},
                     .counter = {(uint32_t)first, (uint32_t)(first >> 32), (uint32_t)second, (uint32_t)(second >> 32)}};
     uint32_t mixed[4];
@@ -68,6 +68,14 @@ const Op op_StatelessRandomUniformInt = {
     .doc = "Integers in [minval, maxval) that follow from the seed.", .prepare = prepare_bits,
     .needs = SEED_NEEDS ", scalar(minval), scalar(maxval)", .cpu = ANY_TYPE(seeded_int_run), STATELESS,
 };
+
+const Op op_StatelessRandomUniformFullInt = {
+    .signature = "StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype; dtype: {int32, int64, uint32, "
+                 "uint64} = uint64; T: {int32, int64} = int32; Tseed: {int32, int64, uint32, uint64} = int64",
+    .doc = "Integers of the whole range that follow from the seed.", .needs = SEED_NEEDS, .prepare = prepare_bits,
+    .cpu = ANY_TYPE(seeded_run), STATELESS,
+};
+
 // ---------------------------------------- from a key and a counter
 
 #define KEY_NEEDS "vector(shape), vector(key), dim(key, 0) == 1, vector(counter), scalar(alg)"
@@ -94,6 +102,19 @@ const Op op_StatelessRandomUniformFullIntV2 = {
                  "dtype; dtype: {int32, int64, uint32, uint64} = uint64; Tshape: {int32, int64} = int32",
     .doc = "Integers of the whole range that follow from key and counter.", .needs = KEY_NEEDS, .prepare = prepare_bits,
     .cpu = ANY_TYPE(keyed_run), STATELESS,
+};
+
+static Status *keyed_int_run(Kernel *k) {
+    Philox philox;
+    TRY(keyed(k->in[1], k->in[2], k->in[3], &philox));
+    return filling_run_int(k, &philox, k->in[4], k->in[5]);
+}
+
+const Op op_StatelessRandomUniformIntV2 = {
+    .signature = "StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, "
+                 "maxval: dtype) -> output: dtype; dtype: {int32, int64, uint32, uint64}; Tshape: {int32, int64} = int32",
+    .doc = "Integers in [minval, maxval) that follow from key and counter.", .prepare = prepare_bits,
+    .needs = KEY_NEEDS ", scalar(minval), scalar(maxval)", .cpu = ANY_TYPE(keyed_int_run), STATELESS,
 };
 
 // ---------------------------------------- keys and counters

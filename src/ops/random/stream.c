@@ -53,6 +53,14 @@ Status *filling_prepare(Prepare *p, RandomKind kind) {
     return OK;
 }
 
+int64_t random_int(const Tensor *tensor, int64_t i) {
+    switch (tensor->dtype) {
+    case DT_uint32: return (int64_t)((const uint32_t *)tensor->data)[i];
+    case DT_uint64: return (int64_t)((const uint64_t *)tensor->data)[i];
+    default: return tensor_int(tensor, i);
+    }
+}
+
 typedef struct {
     Kernel *k;
     const Philox *philox;
@@ -77,16 +85,18 @@ static void fill_int_units(void *arg, int64_t first, int64_t last) {
     const Fill *fill = arg;
     const Filling *filling = fill->k->own;
     int64_t from = first * RANDOM_UNIT, to = min_i64(last * RANDOM_UNIT, filling->count);
-    (void)random_fill_int(fill->philox, filling->dtype, fill->low, fill->high, fill->k->out[0]->data, from, to);
+    // Unsigned numbers are made of the same bits.
+    DType dtype = filling->dtype == DT_uint32 ? DT_int32 : filling->dtype == DT_uint64 ? DT_int64 : filling->dtype;
+    (void)random_fill_int(fill->philox, dtype, fill->low, fill->high, fill->k->out[0]->data, from, to);
 }
 
 Status *filling_run_int(Kernel *k, const Philox *philox, const Tensor *low, const Tensor *high) {
     const Filling *filling = k->own;
     if (!filling->count)
         return OK;
-    Fill fill = {k, philox, tensor_int(low, 0), tensor_int(high, 0)};
-    NEED(fill.low < fill.high, INVALID_ARGUMENT, "Need minval < maxval, got %lld >= %lld", (long long)fill.low,
-         (long long)fill.high);
+    Fill fill = {k, philox, random_int(low, 0), random_int(high, 0)};
+    bool less = low->dtype == DT_uint64 ? (uint64_t)fill.low < (uint64_t)fill.high : fill.low < fill.high;
+    NEED(less, INVALID_ARGUMENT, "Need minval < maxval, got %lld >= %lld", (long long)fill.low, (long long)fill.high);
     kernel_parallel(k, div_up(filling->count, RANDOM_UNIT), RANDOM_UNIT * 2, fill_int_units, &fill);
     return OK;
 }

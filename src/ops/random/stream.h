@@ -19,6 +19,9 @@ FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
 // The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
 Philox stateless_philox(const Tensor *seed);
 
+// Element i of a tensor of int32, int64, uint32 or uint64; the last as the same bits.
+int64_t random_int(const Tensor *tensor, int64_t i);
+
 // Output 0 has the shape that input 0 says; extents below zero are INVALID_ARGUMENT.
 Status *random_shape(Shapes *s);
 
