@@ -109,14 +109,15 @@ bool variable_is_initialized(Variable *variable) {
     return initialized;
 }
 
-// Ours alone, whole, and our memory: a client may go on writing into what it lent.
+// Whole, and our memory.
 static bool can_adopt(const Tensor *value) {
     const Buffer *buffer = value->buffer;
     return buffer && buffer->allocator && buffer->allocator->host && value->layout == LAYOUT_PLAIN &&
-           value->data == buffer->data && buffer_is_unique(buffer);
+           value->data == buffer->data;
 }
 
-Status *variable_assign(Variable *variable, Tensor *value, bool any_shape) {
+// `adopt`: nobody else writes into the value's buffer, as a client may into what it lent.
+static Status *assign(Variable *variable, Tensor *value, bool any_shape, bool adopt) {
     NEED(value->dtype == variable->dtype, INVALID_ARGUMENT,
          "Trying to assign variable '%.*s' with wrong dtype. Expected %s got %s", STR_ARGS(variable->resource.name),
          dtype_name(variable->dtype), dtype_name(value->dtype));
@@ -124,7 +125,7 @@ Status *variable_assign(Variable *variable, Tensor *value, bool any_shape) {
          "Trying to assign to variable '%.*s' of shape %s a value of shape %s", STR_ARGS(variable->resource.name),
          shape_text(&variable->shape), shape_text(&value->shape));
     AUTO(tensor) Tensor fresh = {0};
-    if (can_adopt(value)) {
+    if (adopt && can_adopt(value)) {
         fresh = *value;
         *value = (Tensor){0};
     } else {
@@ -139,6 +140,14 @@ Status *variable_assign(Variable *variable, Tensor *value, bool any_shape) {
     fresh = before;  // released outside the lock
     tensor_clear(value);
     return OK;
+}
+
+Status *variable_assign(Variable *variable, Tensor *value, bool any_shape) {
+    return assign(variable, value, any_shape, value->buffer && buffer_is_unique(value->buffer));
+}
+
+Status *variable_adopt(Variable *variable, Tensor *value, bool any_shape) {
+    return assign(variable, value, any_shape, true);
 }
 
 void variable_drop(Variable *variable) {
