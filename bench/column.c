@@ -3,6 +3,7 @@
 #include "column.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -58,9 +59,20 @@ bool column_start(Column *column) {
     return column->to && column->from;
 }
 
+void column_pause(Column *column) {
+    if (column->pid > 0)
+        kill(column->pid, SIGSTOP);
+}
+
+void column_resume(Column *column) {
+    if (column->pid > 0)
+        kill(column->pid, SIGCONT);
+}
+
 void column_stop(Column *column) {
     if (column->pid <= 0)
         return;
+    column_resume(column);
     fclose(column->to);
     fclose(column->from);
     waitpid(column->pid, NULL, 0);

@@ -23,4 +23,7 @@ bool column_start(Column *column);
 void column_stop(Column *column);
 void column_ask(Column *column, const char *request, const char *argument);
 bool column_reply(Column *column);   // false: an error, or the end; column->line says which
+// Between its rounds a process stands still: threads that spin in wait for work would take the others' cores.
+void column_pause(Column *column);
+void column_resume(Column *column);
 double column_median(const Column *column);

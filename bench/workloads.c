@@ -171,24 +171,29 @@ static void measure(const Workload *workload, const Options *options, int thread
         {.library = options->torch, .script = script, .setting = {"peer", false, threads, 0, NULL, false}}};
     *out = (Figures){0};
     for (int i = 0; i < KINDS; i++)
-        if (columns[i].library && (i != TF_SERIAL || threads > 1) && column_start(&columns[i]))
+        if (columns[i].library && (i != TF_SERIAL || threads > 1) && column_start(&columns[i])) {
             open_column(workload, &columns[i]);
+            column_pause(&columns[i]);
+        }
     double begin = now_seconds();
     for (int round = 0; round < options->rounds && (!round || now_seconds() - begin < options->seconds); round++) {
         for (int i = 0; i < KINDS; i++) {
             if (!columns[i].open)
                 continue;
+            column_resume(&columns[i]);
             column_ask(&columns[i], "round", "");
             if (column_reply(&columns[i]))
                 columns[i].round[columns[i].rounds++] = atof(columns[i].line + strlen("seconds "));
             else
                 columns[i].open = false;
+            column_pause(&columns[i]);
         }
         out->rounds = round + 1;
     }
     check_values(columns);
     for (int i = 0; i < KINDS; i++) {
         double arena = 0, lower = 0;
+        column_resume(&columns[i]);
         if (columns[i].open)
             take_memory(&columns[i], &out->memory[i], &arena, &lower);
         if (i == OURS) {
