@@ -126,7 +126,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
 // Large memory is kept from the second step of a plan on: what gives variables their first values runs once.
 static void give_up_memory(Step *step) {
     enum { LARGE = 16 << 20 };
-    if (!step->fixed || step->memory_buffer->bytes < LARGE ||
+    if (!step->fixed || !step->memory_buffer || step->memory_buffer->bytes < LARGE ||
         atomic_exchange_explicit(&step->plan->repeated, true, memory_order_relaxed))
         return;
     fixed_release(step->fixed);
