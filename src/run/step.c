@@ -55,7 +55,7 @@ static void empty_slot(Step *step, int32_t slot) {
 
 static void empty_slots(Step *step) {
     const Plan *plan = step->plan;
-    if (plan->dynamic)
+    if (plan->dynamic || (step->fixed && step->fixed->branches))
         for (int i = 0; i < plan->n_fetches; i++)
             empty_slot(step, plan->fetches[i].slot);
     else if (step->fixed)
