@@ -6,7 +6,12 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 
-enum { POINTS = 36, MOST_TAPS = 25, MOST_TILE = 4 };
+enum { MOST_POINTS = 64, MOST_TAPS = 25, TILE = 4 };
+
+static const WinogradTransforms *transforms_of(const WinogradPlan *plan) {
+    const WinogradTable *loops = loops_table()->winograd;
+    return plan->taps == 9 ? loops->of_3 : loops->of_5;
+}
 
 // Where transformed tiles lie: [point][vector of channels][tile][lanes].
 typedef struct {
@@ -32,8 +37,8 @@ enum { BLOCK_BYTES = 512 << 10, LEAST_TILES = 36, MOST_TILES = 96, CHUNK = 256 }
 // The sums of a unit, 2.3 MiB, are read and written once a block.
 enum { GRADIENT_BYTES = 2 << 20, GRADIENT_CHUNK = 128, MOST_CUTS = 16 };
 
-static int64_t block_of(int64_t bytes, int64_t channels) {
-    int64_t tiles = bytes / (POINTS * (int64_t)sizeof(float) * channels) / 12 * 12;
+static int64_t block_of(int64_t bytes, int points, int64_t channels) {
+    int64_t tiles = bytes / (points * (int64_t)sizeof(float) * channels) / 12 * 12;
     return min_i64(MOST_TILES, max_i64(LEAST_TILES, tiles));
 }
 
@@ -43,14 +48,14 @@ static void plan_forward(WinogradPlan *p, int lanes, int threads) {
     p->chunks_out = div_up(p->out_c, CHUNK);
     p->chunk_out = (int64_t)round_up((size_t)div_up(p->out_c, p->chunks_out), (size_t)(2 * lanes));
     p->chunks_out = div_up(p->out_c, p->chunk_out);
-    p->block = block_of(BLOCK_BYTES, p->in_c + p->chunk_out);
+    p->block = block_of(BLOCK_BYTES, p->points, p->in_c + p->chunk_out);
     if (threads > 1)
         p->block = min_i64(p->block, max_i64(12, div_up(p->tiles, 2 * threads)));
     p->block = max_i64(1, min_i64(p->block, p->tiles));
     p->units = div_up(p->tiles, p->block) * p->chunks_out;
     Layout in = layout_of(lanes, p->in_c, p->block), out = layout_of(lanes, p->chunk_out, p->block);
-    p->scratch = (size_t)(POINTS * (in.point + out.point) + (int64_t)round_up((size_t)p->in_c, 16)) * sizeof(float);
-    p->packed = (size_t)(POINTS * packed_layout(p, lanes).point) * sizeof(float);
+    p->scratch = (size_t)(p->points * (in.point + out.point) + (int64_t)round_up((size_t)p->in_c, 16)) * sizeof(float);
+    p->packed = (size_t)(p->points * packed_layout(p, lanes).point) * sizeof(float);
     p->pack_units = div_up(p->in_c, lanes);
 }
 
@@ -65,14 +70,14 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     p->chunk_in = gradient_cut(p->in_c, lanes, &p->chunks_in);
     p->chunk_out = gradient_cut(p->out_c, lanes, &p->chunks_out);
     int64_t chunks = p->chunks_in * p->chunks_out;
-    p->block = max_i64(1, min_i64(p->tiles, block_of(GRADIENT_BYTES, p->chunk_in + p->chunk_out)));
+    p->block = max_i64(1, min_i64(p->tiles, block_of(GRADIENT_BYTES, p->points, p->chunk_in + p->chunk_out)));
     p->cuts = max_i64(1, min_i64(MOST_CUTS / chunks, p->tiles / (2 * p->block)));
     p->cut = div_up(div_up(p->tiles, p->cuts), p->block) * p->block;
     p->cuts = max_i64(1, div_up(p->tiles, max_i64(1, p->cut)));
     p->units = chunks * p->cuts;
     Layout in = layout_of(lanes, p->chunk_in, p->block), out = layout_of(lanes, p->chunk_out, p->block);
     int64_t sums = layout_of(lanes, p->chunk_out, p->chunk_in).point, zeros = max_i64(p->chunk_in, p->chunk_out);
-    p->scratch = (size_t)(POINTS * (in.point + out.point + sums) + zeros) * sizeof(float);
+    p->scratch = (size_t)(p->points * (in.point + out.point + sums) + zeros) * sizeof(float);
     p->finish_units = p->cuts > 1 ? p->taps * p->in_c : 0;
     p->partial = (size_t)((p->cuts - 1) * p->taps * p->in_c * p->out_c) * sizeof(float);
 }
@@ -87,15 +92,15 @@ bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, Winograd
                       .out_h = s->out_h, .out_w = s->out_w, .out_c = s->out_c, .pad_top = s->pad_top,
                       .pad_left = s->pad_left, .cuts = 1};
     p.taps = (int)(s->filter_h * s->filter_w);
-    p.tile = p.taps == 9 ? 4 : 2;
+    p.points = p.taps == 9 ? 36 : 64;
     if (pass == CONV_INPUT) {  // dx is dy, padded the other way, with the filter turned round
         p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w, p.out_c = s->in_c;
         p.pad_top = s->filter_h - 1 - s->pad_top, p.pad_left = s->filter_w - 1 - s->pad_left;
     }
-    p.low = p.tile == 4 && (p.out_h % 4 == 1 || p.out_h % 4 == 2);
-    p.narrow = p.tile == 4 && (p.out_w % 4 == 1 || p.out_w % 4 == 2);
-    p.tiles_h = div_up(p.out_h, p.tile) - p.low;
-    p.tiles_w = div_up(p.out_w, p.tile) - p.narrow;
+    p.low = p.taps == 9 && (p.out_h % 4 == 1 || p.out_h % 4 == 2);
+    p.narrow = p.taps == 9 && (p.out_w % 4 == 1 || p.out_w % 4 == 2);
+    p.tiles_h = div_up(p.out_h, TILE) - p.low;
+    p.tiles_w = div_up(p.out_w, TILE) - p.narrow;
     p.first_narrow = p.low && p.narrow ? p.batch : 0;
     p.first_whole = p.first_narrow + (p.narrow ? p.batch * p.tiles_h : 0);
     p.first_low = p.first_whole + p.batch * p.tiles_h * p.tiles_w;
@@ -116,10 +121,10 @@ bool winograd_pays(const WinogradPlan *plan) {
     if (plan->in_c < 16 || plan->out_c < 16)
         return false;
     double direct = 2.0 * plan->taps * (double)(plan->batch * plan->out_h * plan->out_w) * pair;
-    double points = 36.0 * (double)(plan->first_low - plan->first_whole) + 16.0 * (double)plan->first_narrow +
+    double points = plan->points * (double)(plan->first_low - plan->first_whole) + 16.0 * (double)plan->first_narrow +
                     24.0 * (double)(plan->first_whole - plan->first_narrow + plan->tiles - plan->first_low);
-    double products = 2 * points * pair, transforms = 500 * tiles * (double)(plan->in_c + plan->out_c);
-    double filter = (pair * POINTS * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair * plan->taps / 9;
+    double products = 2 * points * pair, transforms = 14.0 * plan->points * tiles * (double)(plan->in_c + plan->out_c);
+    double filter = (pair * plan->points * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair * plan->taps / 9;
     return 1.15 * (products + transforms + filter) < direct;
 }
 
@@ -139,14 +144,13 @@ static void pack_turned(const WinogradPlan *plan, const float *filter, int64_t c
         const float *taps[MOST_TAPS];
         for (int t = 0; t < plan->taps; t++)
             taps[t] = turned[t][k - first];
-        loops->winograd->filter_row[plan->taps == 25](taps, n, panel + k * width, layout.point, layout.block);
+        transforms_of(plan)->filter_row(taps, n, panel + k * width, layout.point, layout.block);
     }
 }
 
 void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed, int64_t first, int64_t last) {
-    const WinogradTable *loops = loops_table()->winograd;
-    int64_t lanes = loops->lanes, in_c = plan->in_c, out_c = plan->out_c;
-    Layout layout = packed_layout(plan, loops->lanes);
+    int64_t lanes = loops_table()->winograd->lanes, in_c = plan->in_c, out_c = plan->out_c;
+    Layout layout = packed_layout(plan, (int)lanes);
     int64_t begin = first * lanes, end = min_i64(in_c, last * lanes);
     if (plan->pass == CONV_INPUT) {
         for (int64_t k = begin; k < end; k += 8)
@@ -158,7 +162,7 @@ void winograd_pack(const WinogradPlan *plan, const float *filter, float *packed,
         const float *taps[MOST_TAPS];
         for (int t = 0; t < plan->taps; t++)
             taps[t] = filter + (t * in_c + k) * out_c;
-        loops->filter_row[plan->taps == 25](taps, out_c, packed + k * 2 * lanes, layout.point, layout.block);
+        transforms_of(plan)->filter_row(taps, out_c, packed + k * 2 * lanes, layout.point, layout.block);
     }
 }
 
@@ -177,8 +181,8 @@ static Place place_of(const WinogradPlan *plan, int64_t tile) {
             : tile >= plan->first_narrow ? plan->first_narrow
                                          : 0;
     place.n = tile / (h * w);
-    place.y = (place.low ? plan->tiles_h : tile / w % h) * plan->tile;
-    place.x = (place.narrow ? plan->tiles_w : tile % w) * plan->tile;
+    place.y = (place.low ? plan->tiles_h : tile / w % h) * TILE;
+    place.x = (place.narrow ? plan->tiles_w : tile % w) * TILE;
     return place;
 }
 
@@ -207,40 +211,38 @@ static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channe
 // Transforms tiles [from, to) of channels [c, c + n) of the images read.
 static void transform_images(const WinogradPlan *plan, const float *in, int64_t c, int64_t n, int64_t from, int64_t to,
                              const float *zeros, float *out, Layout layout) {
-    const WinogradTable *loops = loops_table()->winograd;
-    for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
+    int lanes = loops_table()->winograd->lanes;
+    for (int64_t tile = from; tile < to; tile++, out += lanes) {
         Place at = place_of(plan, tile);
-        const float *pixels[POINTS], *image = in + at.n * plan->in_h * plan->in_w * plan->in_c + c;
+        int side = plan->taps == 9 ? 6 : 8;
+        const float *pixels[MOST_POINTS], *image = in + at.n * plan->in_h * plan->in_w * plan->in_c + c;
         find_pixels(image, plan->in_h, plan->in_w, plan->in_c, at.y - plan->pad_top, at.x - plan->pad_left,
-                    at.low ? 4 : 6, at.narrow ? 4 : 6, zeros, pixels);
-        loops->image_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
+                    at.low ? 4 : side, at.narrow ? 4 : side, zeros, pixels);
+        transforms_of(plan)->image_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
     }
 }
 
 static void transform_gradients(const WinogradPlan *plan, const float *dy, int64_t c, int64_t n, int64_t from, int64_t to,
                                 const float *zeros, float *out, Layout layout) {
-    const WinogradTable *loops = loops_table()->winograd;
-    for (int64_t tile = from; tile < to; tile++, out += loops->lanes) {
+    int lanes = loops_table()->winograd->lanes;
+    for (int64_t tile = from; tile < to; tile++, out += lanes) {
         Place at = place_of(plan, tile);
-        const float *pixels[MOST_TILE * MOST_TILE], *image = dy + at.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, at.low ? 2 : plan->tile,
-                    at.narrow ? 2 : plan->tile, zeros, pixels);
-        loops->gradient_tile[plan->taps == 25](pixels, at.low, at.narrow, n, out, layout.point, layout.block);
+        const float *pixels[TILE * TILE], *image = dy + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, at.low ? 2 : TILE,
+                    at.narrow ? 2 : TILE, zeros, pixels);
+        transforms_of(plan)->gradient_tile(pixels, at.low, at.narrow, n, out, layout.point, layout.block);
     }
 }
 
 static void transform_results(const WinogradPlan *plan, const float *in, Layout layout, int64_t c, int64_t n, int64_t from,
                               int64_t to, const float *bias, bool relu, float *out) {
-    const WinogradTable *loops = loops_table()->winograd;
-    for (int64_t tile = from; tile < to; tile++, in += loops->lanes) {
+    int lanes = loops_table()->winograd->lanes;
+    for (int64_t tile = from; tile < to; tile++, in += lanes) {
         Place at = place_of(plan, tile);
-        float *pixels[MOST_TILE * MOST_TILE], *image = out + at.n * plan->out_h * plan->out_w * plan->out_c + c;
-        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, MOST_TILE, MOST_TILE, NULL,
+        float *pixels[TILE * TILE], *image = out + at.n * plan->out_h * plan->out_w * plan->out_c + c;
+        find_pixels(image, plan->out_h, plan->out_w, plan->out_c, at.y, at.x, TILE, TILE, NULL,
                     (const float **)pixels);
-        for (int i = 0; i < MOST_TILE * MOST_TILE; i++)
-            if (i / MOST_TILE >= plan->tile || i % MOST_TILE >= plan->tile)
-                pixels[i] = NULL;
-        loops->result_tile[plan->taps == 25](in, at.low, at.narrow, layout.point, layout.block, n, bias, relu, pixels);
+        transforms_of(plan)->result_tile(in, at.low, at.narrow, layout.point, layout.block, n, bias, relu, pixels);
     }
 }
 
@@ -252,7 +254,7 @@ void winograd_run(const WinogradPlan *plan, const float *in, const float *packed
     int lanes = loops->lanes;
     Layout images = layout_of(lanes, plan->in_c, plan->block), results = layout_of(lanes, plan->chunk_out, plan->block);
     Layout filters = packed_layout(plan, lanes);
-    float *a = scratch, *c = a + POINTS * images.point, *zeros = c + POINTS * results.point;
+    float *a = scratch, *c = a + plan->points * images.point, *zeros = c + plan->points * results.point;
     memset(zeros, 0, (size_t)plan->in_c * sizeof *zeros);
     int64_t before = -1;  // the block whose images are in a
     for (int64_t unit = first; unit < last; unit++) {
@@ -262,7 +264,7 @@ void winograd_run(const WinogradPlan *plan, const float *in, const float *packed
         if (block != before)
             transform_images(plan, in, 0, plan->in_c, from, to, zeros, a, images);
         before = block;
-        for (int point = 0; point < POINTS; point++) {
+        for (int point = 0; point < plan->points; point++) {
             Range range = range_of(plan, point, from, to);
             if (range.from < range.to)
                 loops->products(a + point * images.point + (range.from - from) * lanes, images.block,
@@ -284,15 +286,15 @@ static void filter_unit(const WinogradPlan *plan, const float *x, const float *d
     Layout gradients = layout_of(lanes, plan->chunk_out, plan->block);
     Layout sums = layout_of(lanes, plan->chunk_out, plan->chunk_in);
     int64_t row = div_up(n, lanes) * lanes;
-    float *a = scratch, *b = a + POINTS * images.point, *c = b + POINTS * gradients.point;
-    float *zeros = c + POINTS * sums.point;
+    float *a = scratch, *b = a + plan->points * images.point, *c = b + plan->points * gradients.point;
+    float *zeros = c + plan->points * sums.point;
     memset(zeros, 0, (size_t)max_i64(plan->chunk_in, plan->chunk_out) * sizeof *zeros);
-    bool begun[POINTS] = {false};
+    bool begun[MOST_POINTS] = {false};
     for (int64_t tile = from; tile < to; tile += plan->block) {
         int64_t end = min_i64(to, tile + plan->block);
         transform_images(plan, x, ci, in, tile, end, zeros, a, images);
         transform_gradients(plan, dy, co, n, tile, end, zeros, b, gradients);
-        for (int point = 0; point < POINTS; point++) {
+        for (int point = 0; point < plan->points; point++) {
             Range range = range_of(plan, point, tile, end);
             if (range.from >= range.to)
                 continue;
@@ -303,14 +305,14 @@ static void filter_unit(const WinogradPlan *plan, const float *x, const float *d
             begun[point] = true;
         }
     }
-    for (int point = 0; point < POINTS; point++)
+    for (int point = 0; point < plan->points; point++)
         if (!begun[point])
             memset(c + point * sums.point, 0, (size_t)sums.point * sizeof *c);
     for (int64_t i = 0; i < in; i++) {
         float *taps[MOST_TAPS];
         for (int t = 0; t < plan->taps; t++)
             taps[t] = out + (t * plan->in_c + ci + i) * plan->out_c + co;
-        loops->filter_gradient_row[plan->taps == 25](c + i * row, sums.point, n, taps);
+        transforms_of(plan)->filter_gradient_row(c + i * row, sums.point, n, taps);
     }
 }
 

@@ -1,7 +1,7 @@
-// Winograd — convolutions of 3 x 3 and 5 x 5 pixels in steps of 1, with a quarter and a third of the multiplications.
+// Winograd — convolutions of 3 x 3 and 5 x 5 pixels in steps of 1, with a quarter and a sixth of the multiplications.
 //
-// F(4x4, 3x3) and F(2x2, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
-// channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6 of their size;
+// F(4x4, 3x3) and F(4x4, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
+// channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6 (3x3) and 3e-6 (5x5) of their size;
 // a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3 and v4 have it.
 //
 // Bits depend on shape and CPU level alone, not on how units are shared out.
@@ -14,7 +14,7 @@ typedef struct {
     // filter `in` is x and `out` is dy.
     int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left;
     int taps;                            // 9 or 25
-    int tile;                            // output pixels along a side: 4 or 2
+    int points;                          // of a tile: 36 or 64
     // Tiles of an image, without a last row and column of short ones, which make two rows or columns. The batch's come in
     // the order: both low and narrow, narrow, whole, low, so that those that have a point follow each other.
     int64_t tiles_h, tiles_w;

@@ -71,25 +71,27 @@ typedef struct {
     void (*max_grad_2x2[4])(const void *const x[4], const void *dy, void *const dx[4], int64_t n);
 } WindowTable;
 
-// 3x3 [0] and 5x5 [1] convolutions by 36 products (level/winograd.c says how things lie); lanes is 0 where the level has
-// none.
-// `point`: floats from one of the 36 points to the next, `block`: from a vector of channels to the next.
+// Convolutions by products at 36 points (3x3) and 64 (5x5); level/winograd.c says how things lie.
+// `point`: floats from one point to the next, `block`: from a vector of channels to the next.
 typedef struct {
-    int lanes, rows, gradient_rows;   // floats of a vector; tiles, and channels, that a product takes at a time
-    // A tile of 6 x 6 pixels, row by row; a low one has 4 rows, a narrow one columns. Those of gradients are of 4 x 4 (2)
-    // and, for 5x5, 2 x 2. Pixels beyond the image
-    // must point to zeros. Lanes beyond the channels are written as 0, points that the tile lacks are not.
+    // A tile of 6 x 6 (8 x 8) pixels, row by row; a low one has 4 rows, a narrow one columns; of gradients 4 x 4, or 2.
+    // Pixels beyond the image must point to zeros. Lanes beyond the channels are written as 0, points that the tile lacks
+    // are not. Tiles of 5x5 are neither low nor narrow.
     void (*image_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
                        int64_t block);
-    void (*gradient_tile[2])(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
-                             int64_t block);
+    void (*gradient_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
+                          int64_t block);
     // 4 x 4 pixels, whatever the tile; those that are NULL are left out.
-    void (*result_tile[2])(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+    void (*result_tile)(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
                         const float *bias, bool relu, float *const pixels[16]);
     // The row of one input channel in a filter packed as [point][panel][input channel][2 * lanes]; `panel`: floats from
     // a panel of two vectors of output channels to the next.
-    void (*filter_row[2])(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel);
-    void (*filter_gradient_row[2])(const float *in, int64_t point, int64_t n, float *const *taps);
+    void (*filter_row)(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel);
+    void (*filter_gradient_row)(const float *in, int64_t point, int64_t n, float *const *taps);
+} WinogradTransforms;
+typedef struct {
+    int lanes, rows, gradient_rows;   // floats of a vector, 0: none; tiles, and channels, that a product takes at a time
+    const WinogradTransforms *of_3, *of_5;
     // At one point: c[vector][tile] = sum over k of a[k / lanes][tile][k % lanes] * b[panel][k][vector].
     void (*products)(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors, float *c,
                      int64_t c_block);

@@ -1,10 +1,9 @@
-// Winograd — the transforms of F(4x4, 3x3) and F(2x2, 5x5), vectors of channels at a time, and the products between them.
+// Winograd — the transforms of F(4x4, 3x3), vectors of channels at a time, and the products between them.
 //
 // A tile of 6 x 6 pixels d and a filter g of 3 x 3 become 36 points each, B'dB and GgG'; their products, summed over the
 // input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, +-sqrt(1/2),
 // +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the filter
-// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G. A filter of 5 x 5 makes 2 x 2 pixels of the same points:
-// B' stays, G and A' have two columns more and two rows less.
+// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
 //
 // Where an image ends with one or two rows or columns, a short tile makes only two, of 4 pixels and without the points
 // +-sqrt(2). Its B' makes up for the factors of G, so that the filter is the same.
@@ -87,16 +86,6 @@ INLINE void short_gradient_pair(const Vector *d, const int pair, Vector *first, 
     }
 }
 
-// The same for filters of 5 x 5.
-INLINE void gradient_pair_5(const Vector *d, const int pair, Vector *first, Vector *second) {
-    *first = d[0];
-    *second = d[1];
-    if (pair != ENDS) {
-        *first += (pair == NEAR_PAIR ? NEAR : FAR) * d[1];
-        *second = d[0] - (pair == NEAR_PAIR ? NEAR : FAR) * d[1];
-    }
-}
-
 // G g
 INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *second) {
     if (pair == ENDS) {
@@ -109,20 +98,6 @@ INLINE void filter_pair(const Vector *g, const int pair, Vector *first, Vector *
     Vector even = scale * g[0] + scale * square * g[2];
     *first = even + scale * p * g[1];
     *second = even - scale * p * g[1];
-}
-
-INLINE void filter_pair_5(const Vector *g, const int pair, Vector *first, Vector *second) {
-    if (pair == ENDS) {
-        *first = g[0];
-        *second = g[4];
-        return;
-    }
-    float p = pair == NEAR_PAIR ? NEAR : FAR, square = pair == NEAR_PAIR ? 0.5f : 2;
-    float scale = pair == NEAR_PAIR ? -2.0f / 3 : 1.0f / 6;
-    Vector even = scale * g[0] + scale * square * g[2] + scale * square * square * g[4];
-    Vector odd = scale * p * g[1] + scale * p * square * g[3];
-    *first = even + odd;
-    *second = even - odd;
 }
 
 // How a tile is read: pixels of a column and of a row, and what turns them into points. Short ones have no FAR_PAIR.
@@ -204,16 +179,11 @@ typedef void TileFn(const float *const *pixels, bool low, bool narrow, int64_t c
 FORMS(image_vectors, 6, 4, image_pair, short_image_pair)
 FORMS(gradient_vectors, 4, 2, gradient_pair, short_gradient_pair)
 #undef FORMS
-#define ONE_FORM(name, size, pair_of)                                                                             \
-    __attribute__((noinline)) static void name(const float *const *pixels, bool low, bool narrow, int64_t channels, \
-                                               float *out, int64_t point, int64_t block) {                        \
-        (void)low, (void)narrow; /* there are none */                                                             \
-        all_pairs(pixels, channels, out, point, block, (Form){size, size, 0, 0, pair_of, pair_of});               \
-    }
-ONE_FORM(gradient_vectors_5, 2, gradient_pair_5)
-ONE_FORM(filter_vectors, 3, filter_pair)
-ONE_FORM(filter_vectors_5, 5, filter_pair_5)
-#undef ONE_FORM
+__attribute__((noinline)) static void filter_vectors(const float *const *taps, bool low, bool narrow, int64_t channels,
+                                                     float *out, int64_t point, int64_t block) {
+    (void)low, (void)narrow;  // there are none
+    all_pairs(taps, channels, out, point, block, (Form){3, 3, 0, 0, filter_pair, filter_pair});
+}
 
 // Tiles of any number of channels; `count` pixels.
 INLINE void tile(const float *const *pixels, int count, bool low, bool narrow, int64_t channels, float *out, int64_t point,
@@ -237,28 +207,14 @@ static void gradient_tile(const float *const *pixels, bool low, bool narrow, int
     tile(pixels, (low ? 2 : 4) * (narrow ? 2 : 4), low, narrow, channels, out, point, block, gradient_vectors);
 }
 
-static void gradient_tile_5(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
-                            int64_t point, int64_t block) {
-    tile(pixels, 4, low, narrow, channels, out, point, block, gradient_vectors_5);
-}
-
 // The row of one input channel, panel by panel.
-INLINE void filter_panels(const float *const *taps, int count, int64_t n, float *out, int64_t point, int64_t panel,
-                          TileFn *vectors) {
-    for (int64_t c = 0; c < n; c += 2 * LANES, out += panel) {
-        const float *at[25];
-        for (int i = 0; i < count; i++)
-            at[i] = taps[i] + c;
-        tile(at, count, false, false, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, vectors);
-    }
-}
-
 static void filter_row(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
-    filter_panels(taps, 9, n, out, point, panel, filter_vectors);
-}
-
-static void filter_row_5(const float *const *taps, int64_t n, float *out, int64_t point, int64_t panel) {
-    filter_panels(taps, 25, n, out, point, panel, filter_vectors_5);
+    for (int64_t c = 0; c < n; c += 2 * LANES, out += panel) {
+        const float *at[9];
+        for (int i = 0; i < 9; i++)
+            at[i] = taps[i] + c;
+        tile(at, 9, false, false, n - c < 2 * LANES ? n - c : 2 * LANES, out, point, LANES, filter_vectors);
+    }
 }
 
 // Rows 0 and 2, and rows 1 and 3, of y = A' m.
@@ -282,30 +238,14 @@ INLINE void filter_of(const Vector *t, Vector *g) {
     g[2] = NEAR * NEAR * near + FAR * FAR * far + t[5];
 }
 
-INLINE void filter_of_5(const Vector *t, Vector *g) {
-    Vector near = (t[1] + t[2]) * (-2.0f / 3), near_odd = (t[1] - t[2]) * (-2.0f / 3 * NEAR);
-    Vector far = (t[3] + t[4]) * (1.0f / 6), far_odd = (t[3] - t[4]) * (1.0f / 6 * FAR);
-    g[0] = t[0] + near + far;
-    g[1] = near_odd + far_odd;
-    g[2] = 0.5f * near + 2 * far;
-    g[3] = 0.5f * near_odd + 2 * far_odd;
-    g[4] = 0.25f * near + 4 * far + t[5];
-}
-
 // Both rows of a short tile.
 INLINE void short_pixels(const Vector *m, Vector *y0, Vector *y1) {
     *y0 = m[0] + (m[1] + m[2]);
     *y1 = NEAR * (m[1] - m[2]) + m[5];
 }
 
-// Both rows where filters are of 5 x 5.
-INLINE void pixels_5(const Vector *m, Vector *y0, Vector *y1) {
-    *y0 = m[0] + (m[1] + m[2]) + (m[3] + m[4]);
-    *y1 = NEAR * (m[1] - m[2]) + FAR * (m[3] - m[4]) + m[5];
-}
-
 // Which rows or columns of pixels are made of points: 0 and 2, 1 and 3, or both of a tile that has two.
-typedef enum { EVEN_PIXELS, ODD_PIXELS, SHORT_PIXELS, PIXELS_5 } Part;
+typedef enum { EVEN_PIXELS, ODD_PIXELS, SHORT_PIXELS } Part;
 
 // Two rows of the pixels, whole vectors. `columns`: EVEN_PIXELS stands for all four.
 INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t channels, const float *bias, bool relu,
@@ -323,8 +263,6 @@ INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t c
                     m[i] = load(in + (i * 6 + x) * point);
             if (part == SHORT_PIXELS)
                 short_pixels(m, &rows[0][x], &rows[1][x]);
-            else if (part == PIXELS_5)
-                pixels_5(m, &rows[0][x], &rows[1][x]);
             else if (part == ODD_PIXELS)
                 odd_pixels(m, &rows[0][x], &rows[1][x]);
             else
@@ -332,18 +270,16 @@ INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t c
         }
 #pragma GCC unroll 2
         for (int i = 0; i < 2; i++) {
-            float *const *to = pixels + (part >= SHORT_PIXELS ? i : i * 2 + (part == ODD_PIXELS)) * 4;
+            float *const *to = pixels + (part == SHORT_PIXELS ? i : i * 2 + (part == ODD_PIXELS)) * 4;
             if (columns == SHORT_PIXELS)
                 short_pixels(rows[i], y, y + 1);
-            else if (columns == PIXELS_5)
-                pixels_5(rows[i], y, y + 1);
             else {
                 even_pixels(rows[i], y, y + 2);
                 odd_pixels(rows[i], y + 1, y + 3);
             }
 #pragma GCC unroll 4
             for (int x = 0; x < 4; x++) {
-                if (columns >= SHORT_PIXELS && x > 1)
+                if (columns == SHORT_PIXELS && x > 1)
                     continue;
                 y[x] += add;
                 if (relu)
@@ -354,9 +290,6 @@ INLINE void result_rows(const float *in, int64_t point, int64_t block, int64_t c
         }
     }
 }
-
-typedef void ResultFn(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                      const float *bias, bool relu, float *const *pixels);
 
 static void result_vectors(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
                            const float *bias, bool relu, float *const *pixels) {
@@ -373,16 +306,10 @@ static void result_vectors(const float *in, bool low, bool narrow, int64_t point
     }
 }
 
-static void result_vectors_5(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                             const float *bias, bool relu, float *const *pixels) {
-    (void)low, (void)narrow;
-    result_rows(in, point, block, channels, bias, relu, pixels, PIXELS_5, PIXELS_5);
-}
-
-INLINE void result_channels(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                            const float *bias, bool relu, float *const pixels[16], ResultFn *vectors) {
+static void result_tile(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
+                        const float *bias, bool relu, float *const pixels[16]) {
     int64_t whole = channels / LANES * LANES;
-    vectors(in, low, narrow, point, block, whole, bias, relu, pixels);
+    result_vectors(in, low, narrow, point, block, whole, bias, relu, pixels);
     if (whole == channels)
         return;
     float values[16][LANES], biases[LANES] = {0}, *rest[16];
@@ -391,53 +318,31 @@ INLINE void result_channels(const float *in, bool low, bool narrow, int64_t poin
         rest[i] = pixels[i] ? values[i] : NULL;
     if (bias)
         memcpy(biases, bias + whole, left);
-    vectors(in + whole / LANES * block, low, narrow, point, block, LANES, bias ? biases : NULL, relu, rest);
+    result_vectors(in + whole / LANES * block, low, narrow, point, block, LANES, bias ? biases : NULL, relu, rest);
     for (int i = 0; i < 16; i++)
         if (pixels[i])
             memcpy(pixels[i] + whole, values[i], left);
 }
 
-static void result_tile(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                        const float *bias, bool relu, float *const pixels[16]) {
-    result_channels(in, low, narrow, point, block, channels, bias, relu, pixels, result_vectors);
-}
-
-static void result_tile_5(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
-                          const float *bias, bool relu, float *const pixels[16]) {
-    result_channels(in, low, narrow, point, block, channels, bias, relu, pixels, result_vectors_5);
-}
-
 // The taps of d_filter of one input channel from 36 points, in whole vectors.
-INLINE void filter_gradient(const float *in, int64_t point, int64_t n, float *const *taps, const int size,
-                            void (*transform)(const Vector *t, Vector *g)) {
+static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const *taps) {
     for (int64_t c = 0; c < n; c += LANES) {
-        Vector rows[5][6], g[5];
-#pragma GCC unroll 6
+        Vector rows[3][6], g[3];
         for (int x = 0; x < 6; x++) {
             Vector t[6];
-#pragma GCC unroll 6
             for (int y = 0; y < 6; y++)
                 t[y] = load(in + (y * 6 + x) * point + c);
-            transform(t, g);
-#pragma GCC unroll 5
-            for (int y = 0; y < size; y++)
+            filter_of(t, g);
+            for (int y = 0; y < 3; y++)
                 rows[y][x] = g[y];
         }
         size_t bytes = (size_t)(n - c < LANES ? n - c : LANES) * sizeof(float);
-        for (int y = 0; y < size; y++) {
-            transform(rows[y], g);
-            for (int x = 0; x < size; x++)
-                memcpy(taps[y * size + x] + c, g + x, bytes);
+        for (int y = 0; y < 3; y++) {
+            filter_of(rows[y], g);
+            for (int x = 0; x < 3; x++)
+                memcpy(taps[y * 3 + x] + c, g + x, bytes);
         }
     }
-}
-
-static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const *taps) {
-    filter_gradient(in, point, n, taps, 3, filter_of);
-}
-
-static void filter_gradient_row_5(const float *in, int64_t point, int64_t n, float *const *taps) {
-    filter_gradient(in, point, n, taps, 5, filter_of_5);
 }
 
 // ---------------------------------------- products
@@ -555,11 +460,11 @@ static void gradient_products(const float *a, int64_t a_block, int64_t rows, con
     }
 }
 
+static const WinogradTransforms transforms = {image_tile, gradient_tile, result_tile, filter_row, filter_gradient_row};
+extern const WinogradTransforms LEVEL(loop_winograd_5);
+
 const WinogradTable LEVEL(loop_winograd) = {
-    .lanes = LANES, .rows = ROWS, .gradient_rows = GRADIENT_ROWS,
-    .image_tile = image_tile, .gradient_tile = {gradient_tile, gradient_tile_5},
-    .result_tile = {result_tile, result_tile_5}, .filter_row = {filter_row, filter_row_5},
-    .filter_gradient_row = {filter_gradient_row, filter_gradient_row_5},
+    .lanes = LANES, .rows = ROWS, .gradient_rows = GRADIENT_ROWS, .of_3 = &transforms, .of_5 = &LEVEL(loop_winograd_5),
     .products = products, .gradient_products = gradient_products,
 };
 #else
