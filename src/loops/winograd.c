@@ -46,7 +46,7 @@ static void plan_forward(WinogradPlan *p, int lanes, int threads) {
     p->chunk_in = p->in_c;
     p->chunks_in = 1;
     p->chunks_out = div_up(p->out_c, CHUNK);
-    p->chunk_out = (int64_t)round_up((size_t)div_up(p->out_c, p->chunks_out), (size_t)(2 * lanes));
+    p->chunk_out = (int64_t)round_up((size_t)div_up(p->out_c, p->chunks_out), 2 * (size_t)lanes);
     p->chunks_out = div_up(p->out_c, p->chunk_out);
     p->block = block_of(BLOCK_BYTES, p->points, p->in_c + p->chunk_out);
     if (threads > 1)
