@@ -60,7 +60,8 @@ def main():
         if "--threads" in arguments:
             threads = [arguments[arguments.index("--threads") + 1]]
         for count in threads:
-            subprocess.call([sys.executable, os.path.join(here, "demo", "pytorch_demo.py"), "--threads", count])
+            subprocess.call([os.environ.get("TORCH_PYTHON", sys.executable), os.path.join(here, "demo", "pytorch_demo.py"),
+                             "--threads", count])
     return code
 
 
