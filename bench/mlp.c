@@ -67,7 +67,7 @@ static void mlp_read(GraphDef *g) {
         g->whole = true;
 }
 
-static void mlp_prepare(Run *run) {
+static void prepare(Run *run, bool trains) {
     Step init = {0};
     step_target(run, &init, "init");
     step_run(run, &init, run->status, NULL);
@@ -78,7 +78,16 @@ static void mlp_prepare(Run *run) {
     step_feed(run, &mlp->train, "x", tensor_new(run, TF_FLOAT, 2, (int64_t[]){BATCH, INPUTS}, NULL));
     step_feed(run, &mlp->train, "labels", tensor_new(run, TF_FLOAT, 2, (int64_t[]){BATCH, CLASSES}, labels));
     step_fetch(run, &mlp->train, "loss");
-    step_target(run, &mlp->train, "train");
+    if (trains)
+        step_target(run, &mlp->train, "train");
+}
+
+static void mlp_prepare(Run *run) {
+    prepare(run, true);
+}
+
+static void forward_prepare(Run *run) {
+    prepare(run, false);
 }
 
 static bool mlp_steps(Run *run, int n, double *out_first) {
@@ -101,4 +110,7 @@ const Bench bench_mlp = {
     mlp_steps, mlp_release};
 const Bench bench_mlp_theirs = {
     "mlp.theirs", "step", "mlp as TensorFlow's Python writes it", US_PER_ITEM, 1, mlp_read, mlp_prepare, mlp_steps,
+    mlp_release};
+const Bench bench_mlp_forward = {
+    "mlp.forward", "step", "mlp's loss alone, nothing learned", US_PER_ITEM, 1, mlp_graph, forward_prepare, mlp_steps,
     mlp_release};

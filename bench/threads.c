@@ -92,6 +92,12 @@ static bool mlp_many(Run *run, int n, double *out_first) {
 static void mlp_release(Run *run) {
     bench_mlp.release(run);
 }
+static void forward_prepare(Run *run) {
+    bench_mlp_forward.prepare(run);
+}
+static bool forward_many(Run *run, int n, double *out_first) {
+    return steps_at_once(run, &bench_mlp_forward, n, out_first);
+}
 
 const Bench bench_threads_null_1 = {
     "threads.null.1", "step", "null_step, one caller", ITEMS_PER_SECOND, 1, null_graph, null_prepare, null_one,
@@ -104,3 +110,9 @@ const Bench bench_threads_mlp_1 = {
 const Bench bench_threads_mlp_8 = {
     "threads.mlp.8", "step", "mlp, eight callers in one session", ITEMS_PER_SECOND, CALLERS, mlp_graph, mlp_prepare,
     mlp_many, mlp_release};
+const Bench bench_threads_forward_1 = {
+    "threads.forward.1", "step", "mlp.forward, one caller", ITEMS_PER_SECOND, 1, mlp_graph, forward_prepare, mlp_one,
+    mlp_release};
+const Bench bench_threads_forward_8 = {
+    "threads.forward.8", "step", "mlp.forward, eight callers in one session", ITEMS_PER_SECOND, CALLERS, mlp_graph,
+    forward_prepare, forward_many, mlp_release};
