@@ -1,8 +1,9 @@
 // Winograd — convolutions of 3 x 3 and 5 x 5 pixels in steps of 1, with a quarter and a sixth of the multiplications.
 //
-// F(4x4, 3x3) and F(4x4, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 matrix products over the
-// channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6 (3x3) and 3e-6 (5x5) of their size;
-// a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3 and v4 have it.
+// F(4x4, 3x3) and F(4x4, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 or 64 matrix
+// products over the channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6
+// (3x3) and 3e-6 (5x5) of their size; a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3
+// and v4 have it.
 //
 // Bits depend on shape and CPU level alone, not on how units are shared out.
 #pragma once

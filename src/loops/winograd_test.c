@@ -111,7 +111,8 @@ static void check_pass(const Case *c, ConvPass pass, bool relu) {
         error += (got[i] - want[i]) * (got[i] - want[i]);
         size += want[i] * want[i];
     }
-    EXPECT(sqrt(error / size) < limits[pass] * (c->s.filter_h == 5 ? 3 : 1), "%s %dx%dx%d to %d: off by %g", names[pass], (int)c->s.in_h, (int)c->s.in_w,
+    double limit = limits[pass] * (c->s.filter_h == 5 ? 3 : 1);  // 64 points lose more bits than 36
+    EXPECT(sqrt(error / size) < limit, "%s %dx%dx%d to %d: off by %g", names[pass], (int)c->s.in_h, (int)c->s.in_w,
            (int)c->s.in_c, (int)c->s.out_c, sqrt(error / size));
     EXPECT(got[n] == 0 && !memcmp(got, again, (size_t)n * sizeof *got), "%s: other units, other bits", names[pass]);
     free(want), free(got), free(again);
