@@ -7,17 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
+#include "session/threads_test.h"
 
 enum { CALLERS = 4, ROUNDS = 60, LENGTH = 12, ATTEMPTS = CALLERS * ROUNDS };
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static const char *const stresses[] = {"alloc:1", "alloc:2", "alloc:3", "alloc:5", "alloc:7", "alloc:13", "alloc:29",
                                        "alloc:101", "alloc:3,late", "alloc:7,late", "alloc:31,late",
@@ -33,23 +29,6 @@ static Node *enqueuing;
 static _Atomic int succeeded, refused, enqueued, taken;
 
 // ---------------------------------------- the graph
-
-static Output loop_to(Output limit) {
-    Formula *f = &formula;
-    FormulaAttr frame[] = {{"frame_name", ATTR_OF_STRING(STR("loop"))}, {"is_constant", ATTR_OF_BOOL(false)}, {0}};
-    FormulaAttr invariant[] = {{"frame_name", ATTR_OF_STRING(STR("loop"))}, {"is_constant", ATTR_OF_BOOL(true)}, {0}};
-    Output zero = Mul(limit, Scalar(0, limit));
-    Output begin = formula_op(f, "Enter", &zero, 1, frame), end = formula_op(f, "Enter", &limit, 1, invariant);
-    Output merge = formula_of_list(f, "Merge", (Output[]){begin, begin}, 2, NULL);
-    f->before = merge.node;
-    Output more = formula_1(f, "LoopCond", formula_op(f, "All", (Output[]){Less(merge, end), Int(0)}, 2, NULL));
-    Output choice = formula_2(f, "Switch", merge, more);
-    Output next = formula_1(f, "NextIteration", Add(At(choice, 1), Scalar(1, limit)));
-    f->before = NULL;
-    GOOD(f->status);
-    GOOD(node_set_input(merge.node, 1, next));
-    return formula_1(f, "Exit", choice);
-}
 
 static void build_state(void) {
     Formula *f = &formula;
@@ -74,7 +53,7 @@ static void build(void) {
     x = formula_op(f, "Placeholder", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float)));
     polynomial = Add(Mul(x, x), Scalar(1, x));
     product = Sum(Mul(Exp(Scalar(0, x)), Square(Tile(x, Ints(2)))), Int(0), false);
-    counted = loop_to(x);
+    counted = loop_to(f, x);
     text = formula_1(f, "AsString", x);
     Output yes = formula_op(f, "All", (Output[]){Greater(x, Scalar(-1, x)), Int(0)}, 2, NULL);
     Output ways = formula_2(f, "Switch", x, yes);
@@ -220,9 +199,5 @@ int main(void) {
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, a_step_works_or_says_what_it_lacked, 0, sizeof stresses / sizeof *stresses);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -6,17 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
+#include "session/threads_test.h"
 
 enum { RUNNERS = 8, ROUNDS = 60, GROWN = 40, WIDTH = 16 };
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static const char *const stresses[] = {"", "order", "yield", "late", "order,yield,late"};
 
@@ -58,31 +54,13 @@ static Tensor vector(int64_t n, float number) {
     return t;
 }
 
-// `while (i < limit) i = i + 1`, all in frames.
-static Output loop_to(Output limit) {
-    Formula *f = &formula;
-    FormulaAttr frame[] = {{"frame_name", ATTR_OF_STRING(STR("loop"))}, {"is_constant", ATTR_OF_BOOL(false)}, {0}};
-    FormulaAttr invariant[] = {{"frame_name", ATTR_OF_STRING(STR("loop"))}, {"is_constant", ATTR_OF_BOOL(true)}, {0}};
-    Output zero = Mul(limit, Scalar(0, limit));
-    Output begin = formula_op(f, "Enter", &zero, 1, frame), end = formula_op(f, "Enter", &limit, 1, invariant);
-    Output merge = formula_of_list(f, "Merge", (Output[]){begin, begin}, 2, NULL);
-    f->before = merge.node;  // constants of the body belong into the loop
-    Output more = formula_1(f, "LoopCond", formula_op(f, "All", (Output[]){Less(merge, end), Int(0)}, 2, NULL));
-    Output choice = formula_2(f, "Switch", merge, more);
-    Output next = formula_1(f, "NextIteration", Add(At(choice, 1), Scalar(1, limit)));
-    f->before = NULL;
-    GOOD(f->status);
-    GOOD(node_set_input(merge.node, 1, next));
-    return formula_1(f, "Exit", choice);
-}
-
 static void build(void) {
     Formula *f = &formula;
     x = placeholder();
     polynomial = Add(Mul(x, x), Scalar(1, x));
     products = Sum(Mul(Exp(Scalar(0, x)), Square(x)), Int(0), false);
     shapes = ShapeOf(Tile(x, Ints(2)));
-    counted = loop_to(x);
+    counted = loop_to(f, x);
     Shape any = UNKNOWN_SHAPE;
     AttrValue any_shape = {.kind = ATTR_SHAPE, .shape = &any};
     Output v = formula_op(f, "VariableV2", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", any_shape}));
@@ -371,9 +349,5 @@ int main(void) {
     tcase_add_loop_test(tests, closing_ends_running_steps, 0, STRESSES);
     tcase_add_loop_test(tests, a_session_survives_a_fork, 0, STRESSES);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -122,6 +122,19 @@ static void conv_units(void *arg, int64_t first, int64_t last) {
     lanes_give(&work->lanes, lane);
 }
 
+Status *conv_load_packed(const Conv *conv, Kernel *k, Buffer **kept, const void **a, const void **b) {
+    *a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
+    *b = stage_load(&conv->b, k, k->in[conv->in_b]->data);
+    if (conv->pass == CONV_FILTER)
+        return OK;
+    if (conv->pass == CONV_INPUT) {  // what is packed, the filter, comes first here
+        const void *filter = *a;
+        *a = *b;
+        *b = filter;
+    }
+    return packing_load(&conv->packing, k, *b, kept, b);
+}
+
 Status *conv_run(Kernel *k) {
     const Conv *conv = k->own;
     Work work = {.conv = conv};

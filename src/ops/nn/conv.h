@@ -52,6 +52,8 @@ typedef struct {
     const void *bias;   // NULL: none
     bool relu;
 } ConvOut;
+// What the pass multiplies, b packed as conv->packing says; `kept` holds b where that outlives the call.
+FALLIBLE Status *conv_load_packed(const Conv *conv, Kernel *k, Buffer **kept, const void **a, const void **b);
 ConvOut conv_begin(const Conv *conv, Kernel *k);
 void conv_end(const Conv *conv, Kernel *k);
 

@@ -19,16 +19,9 @@ static bool pack_filter(const void *object, const void *plain, void *packed) {
 
 static Status *run_library(Kernel *k) {
     const Conv *conv = k->own;
-    const void *a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
-    const void *b = stage_load(&conv->b, k, k->in[conv->in_b]->data);
-    if (conv->pass == CONV_INPUT) {
-        const void *filter = a;
-        a = b;
-        b = filter;
-    }
+    const void *a, *b;
     AUTO(buffer) Buffer *kept = NULL;
-    if (conv->pass != CONV_FILTER)
-        TRY(packing_load(&conv->packing, k, b, &kept, &b));
+    TRY(conv_load_packed(conv, k, &kept, &a, &b));
     ConvOut out = conv_begin(conv, k);
     NEED(onednn_run(conv->library, a, b, out.bias, out.to, (char *)k->scratch + conv->at_library), INTERNAL,
          "oneDNN failed in %s", onednn_name(conv->library));

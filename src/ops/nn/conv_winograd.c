@@ -48,16 +48,9 @@ static void finish_rows(void *arg, int64_t first, int64_t last) {
 static Status *run_winograd(Kernel *k) {
     const Conv *conv = k->own;
     const WinogradPlan *plan = &conv->winograd;
-    const void *a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
-    const void *b = stage_load(&conv->b, k, k->in[conv->in_b]->data);
-    if (conv->pass == CONV_INPUT) {
-        const void *filter = a;
-        a = b;
-        b = filter;
-    }
+    const void *a, *b;
     AUTO(buffer) Buffer *kept = NULL;
-    if (conv->pass != CONV_FILTER)
-        TRY(packing_load(&conv->packing, k, b, &kept, &b));
+    TRY(conv_load_packed(conv, k, &kept, &a, &b));
     Work work = {.conv = conv, .a = a, .b = b, .partial = (float *)((char *)k->scratch + conv->at_partial)};
     work.out = conv_begin(conv, k);
     lanes_open(k, &conv->lanes, &work.lanes);
