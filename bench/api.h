@@ -11,6 +11,7 @@ typedef struct TF_Session TF_Session;
 typedef struct TF_SessionOptions TF_SessionOptions;
 typedef struct TF_ImportGraphDefOptions TF_ImportGraphDefOptions;
 typedef struct TF_Tensor TF_Tensor;
+typedef struct TF_OperationDescription TF_OperationDescription;
 
 typedef struct TF_Buffer {
     const void *data;
@@ -22,6 +23,11 @@ typedef struct TF_Output {
     TF_Operation *oper;
     int index;
 } TF_Output;
+
+typedef struct TF_Input {
+    TF_Operation *oper;
+    int index;
+} TF_Input;
 
 enum { TF_FLOAT = 1, TF_INT32 = 3, TF_INT64 = 9, TF_BOOL = 10, TF_RESOURCE = 20 };
 
@@ -37,7 +43,20 @@ enum { TF_FLOAT = 1, TF_INT32 = 3, TF_INT64 = 9, TF_BOOL = 10, TF_RESOURCE = 20 
     X(TF_ImportGraphDefOptions *, TF_NewImportGraphDefOptions, (void)) \
     X(void, TF_DeleteImportGraphDefOptions, (TF_ImportGraphDefOptions *)) \
     X(void, TF_GraphImportGraphDef, (TF_Graph *, const TF_Buffer *, const TF_ImportGraphDefOptions *, TF_Status *)) \
+    X(void, TF_ImportGraphDefOptionsAddInputMapping, (TF_ImportGraphDefOptions *, const char *, int, TF_Output)) \
     X(TF_Operation *, TF_GraphOperationByName, (TF_Graph *, const char *)) \
+    X(TF_Operation *, TF_GraphNextOperation, (TF_Graph *, size_t *)) \
+    X(int, TF_GraphGetTensorNumDims, (TF_Graph *, TF_Output, TF_Status *)) \
+    X(void, TF_GraphGetTensorShape, (TF_Graph *, TF_Output, int64_t *, int, TF_Status *)) \
+    X(const char *, TF_OperationOpType, (TF_Operation *)) \
+    X(TF_Output, TF_OperationInput, (TF_Input)) \
+    X(void, TF_OperationGetAttrString, (TF_Operation *, const char *, void *, size_t, TF_Status *)) \
+    X(void, TF_OperationGetAttrIntList, (TF_Operation *, const char *, int64_t *, int, TF_Status *)) \
+    X(void, TF_OperationGetAttrBool, (TF_Operation *, const char *, unsigned char *, TF_Status *)) \
+    X(TF_OperationDescription *, TF_NewOperation, (TF_Graph *, const char *, const char *)) \
+    X(void, TF_SetAttrType, (TF_OperationDescription *, const char *, int)) \
+    X(void, TF_SetAttrShape, (TF_OperationDescription *, const char *, const int64_t *, int)) \
+    X(TF_Operation *, TF_FinishOperation, (TF_OperationDescription *, TF_Status *)) \
     X(TF_SessionOptions *, TF_NewSessionOptions, (void)) \
     X(void, TF_SetConfig, (TF_SessionOptions *, const void *, size_t, TF_Status *)) \
     X(void, TF_DeleteSessionOptions, (TF_SessionOptions *)) \

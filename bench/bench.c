@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "column.h"
+#include "raw.h"
 #include "workloads.h"
 
 enum { COLUMNS = 5 };
@@ -282,6 +283,8 @@ int main(int argc, char **argv) {
         Setting setting = {"", false, atoi(argv[3]), atoi(argv[4]), *argv[5] ? argv[5] : NULL, *argv[6] == '1'};
         return child_main(argv[2], &setting);
     }
+    if (argc == 4 && !strcmp(argv[1], "--raw"))
+        return raw_main(argv[2], atoi(argv[3]));
     Options options;
     if (!parse(argc, argv, &options)) {
         fprintf(stderr, "bench [NAME...] [--rounds N] [--threads N] [--seconds N] [--millrace PATH] "

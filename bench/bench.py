@@ -20,11 +20,13 @@ def write_graphs(folder):
         path = os.path.join(folder, name)
         if not os.path.exists(path):
             subprocess.call([sys.executable, os.path.join(here, "demo", command[0])] + command[1:] + [path], stderr=subprocess.DEVNULL)
+    subprocess.call([sys.executable, os.path.join(here, "..", "tests", "parity", "nets_parity.py"), "--twins", folder],
+                    stderr=subprocess.DEVNULL)
     os.environ["BENCH_GRAPHS"] = folder
 
 
 LM = ["--words", "40000", "--units", "512", "--unroll", "20", "--batch", "16"]
-GRAPHS = [(name + ".pb", name, "--graph", []) for name in ("mnist", "alexnet", "overfeat", "vgg", "googlenet", "resnet50")]
+GRAPHS = [(name + ".pb", name, "--graph", []) for name in ("mnist", "alexnet", "overfeat", "vgg", "googlenet", "resnet50", "inception3")]
 GRAPHS += [("%s_%s.pb" % (name, kind), name, "--" + kind, []) for name in ("resnet50", "inception3") for kind in ("answers", "frozen")]
 GRAPHS += [("lm_full.pb", "lstm", "--graph", LM), ("lm_sampled.pb", "lstm", "--graph", LM + ["--samples", "512"]),
            ("word2vec.pb", "word2vec", "--graph", []), ("mlp_big.pb", "mlp", "--graph", [])]

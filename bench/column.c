@@ -31,7 +31,9 @@ _Noreturn static void become_child(const Column *column) {
     if (!getenv("BENCH_STDERR") && !freopen("/dev/null", "w", stderr))
         _exit(127);
     setenv("TF_CPP_MIN_LOG_LEVEL", "3", 1);
-    if (column->script)
+    if (column->raw)
+        execl("/proc/self/exe", "bench", "--raw", column->library, intra, (char *)NULL);
+    else if (column->script)
         execlp(column->library, column->library, column->script, intra, (char *)NULL);
     else
         execl("/proc/self/exe", "bench", "--child", column->library, intra, inter, s->executor ? s->executor : "",

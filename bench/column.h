@@ -10,6 +10,7 @@ enum { ROUNDS_MAX = 101 };
 typedef struct Column {
     const char *library;             // what is opened; with `script` the Python that runs it
     const char *script;              // a program that answers as child.c does, or NULL
+    bool raw;                        // answers as raw.c does
     Setting setting;
     pid_t pid;
     FILE *to, *from;

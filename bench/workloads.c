@@ -8,16 +8,9 @@
 
 #include "column.h"
 
-typedef struct Feed {
-    const char *name;
-    int dtype, rank;
-    int64_t dims[4];
-    int64_t most;            // integers are below
-} Feed;
-
 typedef struct Workload {
     const char *name, *file;
-    Feed feeds[4];
+    WorkloadFeed feeds[4];
     const char *fetch, *target;    // `target` may be NULL
     const char *item;
     double items;            // of one step
@@ -33,24 +26,33 @@ typedef struct Workload {
     {(name), (file), {IMAGES(batch, size, channels), LABELS(batch, classes)}, "loss", "train_step", "image", (batch), \
      (bound), 0.6}
 
+#define TWINS(name, file, theirs, batch, size, channels, classes, bound)                  \
+    NET(name, file, batch, size, channels, classes, bound),                               \
+    NET(name ".theirs", theirs, batch, size, channels, classes, bound)
+#define WORDS(n) {INTS2("words", 20, 16, n), INTS("next", 320, n)}
+
 static const Workload WORKLOADS[] = {
-    NET("convnets.mnist", "mnist.pb", 64, 28, 1, 10, 0.65),
-    NET("convnets.alexnet", "alexnet.pb", 32, 224, 3, 1000, 0.85),
-    NET("convnets.overfeat", "overfeat.pb", 16, 231, 3, 1000, 0.85),
-    NET("convnets.vgg", "vgg.pb", 16, 224, 3, 1000, 0.75),
-    NET("convnets.googlenet", "googlenet.pb", 16, 224, 3, 1000, 0.85),
-    NET("convnets.resnet50", "resnet50.pb", 8, 224, 3, 1000, 0.85),
+    TWINS("convnets.mnist", "mnist.pb", "mnist_theirs.pb", 64, 28, 1, 10, 0.65),
+    TWINS("convnets.alexnet", "alexnet.pb", "alexnet_theirs.pb", 32, 224, 3, 1000, 0.85),
+    TWINS("convnets.overfeat", "overfeat.pb", "overfeat_theirs.pb", 16, 231, 3, 1000, 0.85),
+    TWINS("convnets.vgg", "vgg.pb", "vgg_a_theirs.pb", 16, 224, 3, 1000, 0.75),
+    TWINS("convnets.googlenet", "googlenet.pb", "googlenet_theirs.pb", 16, 224, 3, 1000, 0.85),
+    TWINS("convnets.resnet50", "resnet50.pb", "resnet50_theirs.pb", 8, 224, 3, 1000, 0.85),
+    TWINS("convnets.inception3", "inception3.pb", "inception3_theirs.pb", 8, 299, 3, 1000, 0.85),
     {"infer.resnet50.constants", "resnet50_frozen.pb", {IMAGES(1, 224, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.resnet50.variables", "resnet50_answers.pb", {IMAGES(1, 224, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.inception3.constants", "inception3_frozen.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.inception3.variables", "inception3_answers.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
-    {"lm.full", "lm_full.pb", {INTS2("words", 20, 16, 40000), INTS("next", 320, 40000)}, "loss", "train_step", "word", 320,
-     0, 0},
-    {"lm.sampled", "lm_sampled.pb", {INTS2("words", 20, 16, 40000), INTS("next", 320, 40000)}, "loss", "train_step", "word",
-     320, 0, 0},
+    {"lm.full", "lm_full.pb", WORDS(40000), "loss", "train_step", "word", 320, 0, 0.6},
+    {"lm.full.theirs", "lstm_full_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, 0, 0.6},
+    {"lm.sampled", "lm_sampled.pb", WORDS(40000), "loss", "train_step", "word", 320, 0, 0.6},
+    {"lm.sampled.theirs", "lstm_sampled_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, 0,
+     0.6},
     {"word2vec", "word2vec.pb", {INTS("center", 128, 50000), INTS("context", 128, 50000)}, "loss", "train_step", "step", 1,
-     0, 0},
-    NET("mlp_big", "mlp_big.pb", 128, 28, 1, 10, 0),
+     0, 0.6},
+    {"word2vec.theirs", "word2vec_nce_theirs.pb", {INTS("words", 128, 50000), INTS2("neighbours", 128, 1, 50000)}, "loss",
+     "train_step", "step", 1, 0, 0.6},
+    TWINS("mlp_big", "mlp_big.pb", "mlp_big_theirs.pb", 128, 28, 1, 10, 0),
 };
 enum { WORKLOAD_COUNT = sizeof WORKLOADS / sizeof *WORKLOADS };
 
@@ -63,6 +65,11 @@ static const Workload *find(const char *name) {
     return NULL;
 }
 
+const WorkloadFeed *workload_feed(const char *name, int i) {
+    const Workload *workload = find(name);
+    return workload && workload->feeds[i].name ? &workload->feeds[i] : NULL;
+}
+
 bool workload_graph(const char *name, GraphDef *g) {
     const Workload *workload = find(name);
     if (workload && !graphdef_read(g, workload->file))
@@ -70,7 +77,7 @@ bool workload_graph(const char *name, GraphDef *g) {
     return workload != NULL;
 }
 
-static TF_Tensor *make(Run *run, const Feed *feed) {
+static TF_Tensor *make(Run *run, const WorkloadFeed *feed) {
     if (feed->dtype == TF_FLOAT)
         return tensor_new(run, TF_FLOAT, feed->rank, feed->dims, NULL);
     size_t n = 1;
@@ -95,7 +102,7 @@ static void prepare(Run *run) {
         step_run(run, &init, run->status, NULL);
     }
     Step *step = run->own = calloc(1, sizeof *step);
-    for (const Feed *feed = workload->feeds; feed->name; feed++)
+    for (const WorkloadFeed *feed = workload->feeds; feed->name; feed++)
         step_feed(run, step, feed->name, make(run, feed));
     step_fetch(run, step, workload->fetch);
     if (workload->target)
@@ -128,7 +135,7 @@ const Bench *workload_find(const char *name) {
 
 // ---------------------------------------- in the parent
 
-enum { OURS, TF_PLAIN, TF_SERIAL, PEER, KINDS };
+enum { OURS, TF_PLAIN, TF_SERIAL, PEER, RAW, KINDS };
 
 typedef struct Figures {
     double seconds[KINDS], memory[KINDS], arena, lower;
@@ -168,7 +175,8 @@ static void measure(const Workload *workload, const Options *options, int thread
         {.library = options->millrace, .setting = {"millrace", false, threads, threads, NULL, true}},
         {.library = options->tensorflow, .setting = {"TensorFlow", false, threads, threads, NULL, true}},
         {.library = options->tensorflow, .setting = {"TensorFlow, inter 1", false, threads, 1, NULL, true}},
-        {.library = options->torch, .script = script, .setting = {"peer", false, threads, 0, NULL, false}}};
+        {.library = options->torch, .script = script, .setting = {"peer", false, threads, 0, NULL, false}},
+        {.library = options->millrace, .raw = true, .setting = {"raw", false, threads, 0, NULL, false}}};
     *out = (Figures){0};
     for (int i = 0; i < KINDS; i++)
         if (columns[i].library && (i != TF_SERIAL || threads > 1) && column_start(&columns[i])) {
@@ -234,6 +242,7 @@ static void print_row(const Workload *workload, int threads, const Figures *f) {
     print_time(f->seconds[OURS]);
     print_time(theirs);
     print_time(f->seconds[PEER]);
+    print_time(f->seconds[RAW]);
     print_ratio(f->seconds[OURS], smaller(theirs, f->seconds[PEER]), workload->bound);
     if (f->seconds[OURS] > 0)
         printf(" %9.*f %ss/s", workload->items / f->seconds[OURS] < 100, workload->items / f->seconds[OURS], workload->item);
@@ -264,8 +273,8 @@ bool workloads_run(const Options *options) {
             continue;
         if (!any)
             printf("medians of at most %d rounds, turn by turn; ratios: ours to the best other's, and what they may be\n"
-                   "%-26s %2s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
-                   "TF", "peer", "ratio", "ours", "peak memory", "ratio", "arena / lower bound (rounds)");
+                   "%-26s %2s %9s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
+                   "TF", "peer", "raw", "ratio", "ours", "peak memory", "ratio", "arena / lower bound (rounds)");
         any = true;
         if (!has_graph(workload))
             continue;

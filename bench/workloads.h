@@ -15,6 +15,15 @@ bool workloads_run(const Options *options);
 
 // The bench of a workload; its graph is a file. NULL where there is none of that name.
 const Bench *workload_find(const char *name);
+typedef struct WorkloadFeed {
+    const char *name;
+    int dtype, rank;
+    int64_t dims[4];
+    int64_t most;            // integers are below
+} WorkloadFeed;
+
+// The feeds of a workload one after the other; NULL behind the last.
+const WorkloadFeed *workload_feed(const char *name, int i);
 // Whether the graph of that bench is a file; then it is read.
 bool workload_graph(const char *name, GraphDef *g);
 // What each step of it does, for a look at its memory; NULL for other benches.

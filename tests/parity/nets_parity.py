@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # nets_parity — whole nets, written and differentiated by TensorFlow's Python, trained here and there: the losses agree.
 #
-# usage: nets_parity.py [--full] [--only REGEX] [--steps N] [--library PATH] [--json FILE] [--refresh]
+# usage: nets_parity.py [--full] [--only REGEX] [--steps N] [--library PATH] [--json FILE] [--refresh] [--twins FOLDER]
 # Each net starts from the same values and sees the same batches in both libraries, through the same C interface; after
 # every step the losses may be 1e-4 apart, relatively. Without --full the nets are smaller, not simpler; with it each
-# has its real sizes and a process of its own, and the peak of resident memory is compared too.
+# has its real sizes and a process of its own, the peak of resident memory is compared too, and the nets that are
+# measured come twice: as TensorFlow's Python writes them and, `built`, as the programs of examples/c do.
+# --twins writes the former to a folder, for the benches.
 import argparse
 import hashlib
 import importlib.util
@@ -32,21 +34,62 @@ def arguments():
     p.add_argument("--library", default=os.path.join(BUILD, "lib", "libtensorflow.so.2"))
     p.add_argument("--json")
     p.add_argument("--refresh", action="store_true", help="make what is kept in the build folder anew")
+    p.add_argument("--twins", help="a folder: write the graphs of nets that are measured there, and leave")
     p.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     return p.parse_known_args()[0]
 
 
-def write(path, full):
-    """Writes the records; runs in a process of its own, the only one that imports TensorFlow's Python."""
+LANGUAGE = ["--words", "40000", "--units", "512", "--unroll", "20", "--batch", "16"]
+BUILT = dict(mnist=["mnist"], alexnet=["alexnet"], overfeat=["overfeat"], vgg_a=["vgg"], googlenet=["googlenet"],
+             resnet50=["resnet50"], inception3=["inception3"], mlp_big=["mlp"], lstm_full=["lstm"] + LANGUAGE,
+             lstm_sampled=["lstm"] + LANGUAGE + ["--samples", "512"], word2vec_nce=["word2vec"])
+
+
+def built(name, like):
+    """The record of the net that a program of examples/c writes; its pictures and words are those of its twin."""
+    program, more = BUILT[name][0], BUILT[name][1:]
+    path = os.path.join(ANSWERS, name + ".pb")
+    subprocess.run([os.path.join(BUILD, "examples", program), "--graph", path] + more, check=True)
+    with open(path, "rb") as f:
+        graph = f.read()
+    os.remove(path)
+    feeds = like["feeds"]
+    if program == "lstm":
+        feeds = dict(words=(("words", 40000), [20, 16], "int32"), next=(("words", 40000), [320], "int32"))
+    elif program == "word2vec":
+        feeds = {side: (("words", 50000), [128], "int32") for side in ("center", "context")}
+    return dict(like, name=name + ".built", graph=graph, start=["init"], train="train_step", loss="loss:0", feeds=feeds, first={})
+
+
+def nets_known():
+    """The module of nets; for a process of its own, the only one that imports TensorFlow's Python."""
     sys.path.insert(0, nets)
     import language
     import model
     import pictures
     assert language and pictures
-    records = {name: model.record(name, full == "full") for name in model.NETS}
+    return model
+
+
+def write(path, full):
+    model = nets_known()
+    records = {}
+    for name in model.NETS:
+        records[name] = model.record(name, full == "full")
+        if full == "full" and name in BUILT:
+            records[name + ".built"] = built(name, records[name])
     with open(path + ".new", "wb") as f:
         pickle.dump(records, f, protocol=4)
     os.replace(path + ".new", path)
+
+
+def write_twins(folder):
+    model = nets_known()
+    for name in BUILT:
+        path = os.path.join(folder, name + "_theirs.pb")
+        if not os.path.exists(path):
+            with open(path, "wb") as f:
+                f.write(model.record(name, True)["graph"])
 
 
 def kept(full, refresh):
@@ -117,6 +160,8 @@ def compare(name, ours, real, full):
 
 def main():
     options = arguments()
+    if options.twins:
+        return write_twins(options.twins)
     if options.write:
         return write(*options.write)
     if any(a.startswith(("--family", "--ops")) for a in sys.argv):

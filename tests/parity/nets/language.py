@@ -53,13 +53,13 @@ def unrolled(language):
     return tf.stack(out)
 
 
-@net(SMALL, FULL, rate=0.5, clip=5.0)
+@net(SMALL, FULL, rate=0.5, clip=5.0, twin=0.1)
 def lstm_full(m, **sizes):
     language = Language(m, **sizes)
     return language.full(unrolled(language))
 
 
-@net(SMALL, FULL, rate=0.1, optimizer="adagrad")
+@net(SMALL, FULL, rate=0.1, optimizer="adagrad", twin=0.1)
 def lstm_sampled(m, **sizes):
     language = Language(m, **sizes)
     return language.some(unrolled(language))
@@ -202,13 +202,13 @@ WORDS, ALL_WORDS = dict(vocabulary=2000, size=32, batch=64, negatives=16), dict(
 def skip_gram(m, vocabulary, size, batch):
     """Words and a neighbour of each; the variables of the guess."""
     words = m.feed("words", [batch], "words", vocabulary, dtype=tf.int32)
-    neighbours = m.feed("neighbours", [batch, 1], "words", vocabulary, dtype=tf.int64)
+    neighbours = tf.cast(m.feed("neighbours", [batch, 1], "words", vocabulary, dtype=tf.int32), tf.int64)
     embedding = m.variable("embedding", [vocabulary, size], ("uniform", 1.0))
     weights = m.variable("weights", [vocabulary, size], ("truncated", size ** -0.5))
     return tf.nn.embedding_lookup(embedding, words), neighbours, weights, m.variable("bias", [vocabulary])
 
 
-@net(WORDS, ALL_WORDS, rate=0.2)
+@net(WORDS, ALL_WORDS, rate=0.2, twin=0.2)
 def word2vec_nce(m, vocabulary, size, batch, negatives):
     embedded, neighbours, weights, bias = skip_gram(m, vocabulary, size, batch)
     return tf.reduce_mean(tf.nn.nce_loss(weights, bias, neighbours, embedded, negatives, vocabulary))

@@ -15,7 +15,8 @@ NETS = {}
 
 def net(small, full, **how):
     """Declares a net: its function takes a Model and the sizes, and gives the loss. `small` are the sizes of a quick run,
-    `full` the real ones; how: optimizer, rate, resource (variables), loops (2: functional While), clip."""
+    `full` the real ones; how: optimizer, rate, resource (variables), loops (2: functional While), clip; twin: the rate of
+    the net of the same name in examples/c, as which it is written at its real size."""
     def declare(build):
         NETS[build.__name__] = (build, small, full, how)
         return build
@@ -101,6 +102,50 @@ class Model:
     def dropout(self, x, rate=0.5):
         return tf.nn.dropout(x, rate=rate, seed=self.next_seed())
 
+    def response(self, x, *sizes, **how):
+        return tf.nn.lrn(x, *sizes, **how)
+
+    def padding(self, size):
+        """Of a convolution that keeps the size of a picture, stride aside."""
+        return "SAME"
+
+    def decay(self, rate):
+        return rate * tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables() if len(v.shape) == 4])
+
+
+class Twin(Model):
+    """Writes a net as examples/c has it: Glorot's first values, no dropout, nothing that is fed but the batch."""
+
+    def __init__(self):
+        super().__init__(True)
+
+    def variable(self, name, shape, start=0.0, trainable=True):
+        fed = isinstance(start, tuple) and start[0] == "fed"
+        return super().variable(name, shape, ("truncated", start[1]) if fed else start, trainable)
+
+    def conv(self, x, filters, size, stride=1, padding="SAME", bias=True, relu=True, start=None):
+        height, width = (size, size) if isinstance(size, int) else size
+        return super().conv(x, filters, size, stride, padding, bias, relu,
+                            ("uniform", (6.0 / (height * width * (int(x.shape[-1]) + filters))) ** 0.5))
+
+    def dense(self, x, units, relu=True, start=None):
+        return super().dense(x, units, relu, ("uniform", (6.0 / (int(x.shape[-1]) + units)) ** 0.5))
+
+    def normed(self, x, scale=True, momentum=0.99, epsilon=1e-3, start=1.0):
+        return super().normed(x, True, 0.99, 1e-3)
+
+    def dropout(self, x, rate=0.5):
+        return x
+
+    def response(self, x, *sizes, **how):
+        return x
+
+    def padding(self, size):
+        return [[0, 0], [size // 2] * 2, [size // 2] * 2, [0, 0]] if size > 1 else "VALID"
+
+    def decay(self, rate):
+        return 0.0
+
 
 def flat(x):
     return tf.reshape(x, [int(x.shape[0]), -1])
@@ -121,19 +166,22 @@ def softmax_loss(logits, labels):
 def record(name, full=False):
     """The net as a record: TensorFlow's Python writes the graph, the gradients in it, and the optimizer."""
     build, small, large, how = NETS[name]
+    twin = full and "twin" in how
+    how = dict(rate=how["twin"]) if twin else how
     (tf.enable_control_flow_v2 if how.get("loops") == 2 else tf.disable_control_flow_v2)()
     graph = tf.Graph()
     with graph.as_default():
         tf.set_random_seed(20)
-        model = Model(how.get("resource", False))
-        loss = build(model, **(large if full else small))
+        model = Twin() if twin else Model(how.get("resource", False))
+        loss = tf.identity(build(model, **(large if full else small)), "loss")
         optimizer = OPTIMIZERS[how.get("optimizer", "sgd")](how["rate"])
         pairs = optimizer.compute_gradients(loss)
         if "clip" in how:
             gradients, _ = tf.clip_by_global_norm([g for g, _ in pairs], how["clip"])
             pairs = list(zip(gradients, [v for _, v in pairs]))
         with tf.control_dependencies(model.updates):
-            train = optimizer.apply_gradients(pairs, name="train")
+            train = optimizer.apply_gradients(pairs, name="train_step")
+        tf.variables_initializer(tf.global_variables(), "init")
         start = [v.initializer.name for v in tf.global_variables()]
     parameters = sum(int(v.shape.num_elements() or 1) for v in graph.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES))
     return dict(name=name, graph=graph.as_graph_def().SerializeToString(), start=start, train=train.name, loss=loss.name,

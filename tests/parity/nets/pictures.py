@@ -24,7 +24,8 @@ def one_tower(m, batch, image, width, response, rate):
     x, labels = pictures(m, batch, image)
     a, b, c, d, e, units = to(width, 64, 192, 384, 256, 256, 4096)
     normed = (lambda v: tf.nn.lrn(v, 4, bias=1.0, alpha=0.001 / 9, beta=0.75)) if response else lambda v: v
-    x = max_pool(normed(m.conv(x, a, 11, 4, "VALID")), 3, 2)
+    two = [[0, 0], [2, 2], [2, 2], [0, 0]]
+    x = max_pool(normed(m.conv(x, a, 11, 4, two if image == 224 else "VALID")), 3, 2)
     x = max_pool(normed(m.conv(x, b, 5)), 3, 2)
     x = m.conv(m.conv(m.conv(x, c, 3), d, 3), e, 3)
     x = flat(max_pool(x, 3, 2))
@@ -33,19 +34,19 @@ def one_tower(m, batch, image, width, response, rate):
     return guess(m, x, labels)
 
 
-@net(dict(batch=4, image=99, width=1 / 4), dict(batch=128, image=227, width=1), rate=0.0003)
+@net(dict(batch=4, image=99, width=1 / 4), dict(batch=32, image=224, width=1), rate=0.0003, twin=1e-3)
 def alexnet(m, batch, image, width):
     """One tower, as in "One weird trick" and the convnet benchmarks."""
     return one_tower(m, batch, image, width, False, 0.5)
 
 
-@net(dict(batch=4, image=99, width=1 / 4), dict(batch=128, image=227, width=1), rate=0.00003, optimizer="momentum",
+@net(dict(batch=4, image=99, width=1 / 4), dict(batch=32, image=227, width=1), rate=0.00003, optimizer="momentum",
      resource=True)
 def alexnet_lrn(m, batch, image, width):
     return one_tower(m, batch, image, width, True, 0.5)
 
 
-@net(dict(batch=4, image=103, width=1 / 8), dict(batch=128, image=231, width=1), rate=0.0005)
+@net(dict(batch=4, image=103, width=1 / 8), dict(batch=16, image=231, width=1), rate=0.0005, twin=1e-3)
 def overfeat(m, batch, image, width):
     """The fast model."""
     x, labels = pictures(m, batch, image)
@@ -57,7 +58,8 @@ def overfeat(m, batch, image, width):
     return guess(m, m.dense(m.dense(x, f), g), labels)
 
 
-@net(dict(batch=4, image=64, width=1 / 4), dict(batch=64, image=224, width=1), rate=0.0001, resource=True)
+@net(dict(batch=4, image=64, width=1 / 4), dict(batch=16, image=224, width=1), rate=0.0001, resource=True,
+     twin=1e-3)
 def vgg_a(m, batch, image, width):
     x, labels = pictures(m, batch, image)
     for filters in ((64,), (128,), (256, 256), (512, 512), (512, 512)):
@@ -70,9 +72,10 @@ def vgg_a(m, batch, image, width):
     return guess(m, x, labels)
 
 
-@net(dict(batch=4, image=96, width=1 / 4), dict(batch=128, image=224, width=1), rate=0.0005, optimizer="momentum")
+@net(dict(batch=4, image=96, width=1 / 4), dict(batch=16, image=224, width=1), rate=0.0005, optimizer="momentum",
+     twin=1e-3)
 def googlenet(m, batch, image, width):
-    """Version 1, with local response normalisation."""
+    """Version 1; the small one with local response normalisation."""
     x, labels = pictures(m, batch, image)
 
     def inception(v, *filters):
@@ -81,8 +84,8 @@ def googlenet(m, batch, image, width):
                           m.conv(max_pool(v, 3, 1, "SAME"), pooled, 1)], 3)
     first, second = to(width, 64, 192)
     x = max_pool(m.conv(x, first, 7, 2), 3, 2, "SAME")
-    x = tf.nn.lrn(x, 2, bias=1.0, alpha=0.00002, beta=0.75)
-    x = tf.nn.lrn(m.conv(m.conv(x, first, 1), second, 3), 2, bias=1.0, alpha=0.00002, beta=0.75)
+    x = m.response(x, 2, bias=1.0, alpha=0.00002, beta=0.75)
+    x = m.response(m.conv(m.conv(x, first, 1), second, 3), 2, bias=1.0, alpha=0.00002, beta=0.75)
     x = max_pool(x, 3, 2, "SAME")
     x = inception(x, 64, 96, 128, 16, 32, 32)
     x = inception(x, 128, 128, 192, 32, 96, 64)
@@ -99,12 +102,13 @@ def googlenet(m, batch, image, width):
     return guess(m, m.dropout(x, 0.4), labels)
 
 
-@net(dict(batch=4, image=64, width=1 / 8), dict(batch=32, image=224, width=1), rate=0.001, optimizer="momentum", resource=True)
+@net(dict(batch=4, image=64, width=1 / 8), dict(batch=8, image=224, width=1), rate=0.001, optimizer="momentum", resource=True,
+     twin=1e-3)
 def resnet50(m, batch, image, width):
     x, labels = pictures(m, batch, image)
 
     def normed(v, filters, size, stride=1, relu=True, start=1.0):
-        y = m.normed(m.conv(v, filters, size, stride, bias=False, relu=False), epsilon=1e-5, start=start)
+        y = m.normed(m.conv(v, filters, size, stride, m.padding(size), bias=False, relu=False), epsilon=1e-5, start=start)
         return tf.nn.relu(y) if relu else y
     x = max_pool(normed(x, to(width, 64)[0], 7, 2), 3, 2, "SAME")
     for stage, blocks in enumerate((3, 4, 6, 3)):
@@ -114,8 +118,7 @@ def resnet50(m, batch, image, width):
             y = normed(normed(normed(x, inner, 1), inner, 3, stride), outer, 1, relu=False, start=0.0)
             x = tf.nn.relu(y + (x if block else normed(x, outer, 1, stride, relu=False)))
     x = tf.reduce_mean(x, [1, 2])
-    weights = tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables() if len(v.shape) == 4])
-    return guess(m, x, labels) + 1e-4 * weights
+    return guess(m, x, labels) + m.decay(1e-4)
 
 
 class Inception3:
@@ -151,8 +154,8 @@ class Inception3:
                          [self.pooled(x, 192)], 3)
 
 
-@net(dict(batch=16, image=139, width=1 / 8), dict(batch=32, image=299, width=1), rate=0.00003, clip=1.0,
-     optimizer="rmsprop")
+@net(dict(batch=16, image=139, width=1 / 8), dict(batch=8, image=299, width=1), rate=0.00003, clip=1.0,
+     optimizer="rmsprop", twin=1e-3)
 def inception3(m, batch, image, width):
     x, labels = pictures(m, batch, image)
     net3 = Inception3(m, width)
@@ -172,7 +175,7 @@ def inception3(m, batch, image, width):
     return guess(m, x, labels)
 
 
-@net(dict(batch=16, width=1 / 2), dict(batch=64, width=1), rate=0.0003, optimizer="adam")
+@net(dict(batch=16, width=1 / 2), dict(batch=64, width=1), rate=0.0003, optimizer="adam", twin=1e-3)
 def mnist(m, batch, width):
     """Two convolutions and two dense layers, as in the tutorial."""
     x, labels = pictures(m, batch, 28, 1, 10)
@@ -183,8 +186,7 @@ def mnist(m, batch, width):
     return softmax_loss(m.dense(x, 10, relu=False, start=("truncated", 0.1)), labels)
 
 
-@net(dict(batch=128), dict(batch=128), rate=0.1, resource=True)
+@net(dict(batch=128), dict(batch=128), rate=0.1, resource=True, twin=1e-3)
 def mlp_big(m, batch):
-    x = m.feed("x", [batch, 784], "uniform", 1.0)
-    labels = m.feed("y", [batch], "below", 10, dtype=tf.int64)
-    return softmax_loss(m.dense(m.dense(x, 256, start=("fed", 0.05)), 10, relu=False, start=("fed", 0.05)), labels)
+    x, labels = pictures(m, batch, 28, 1, 10)
+    return softmax_loss(m.dense(m.dense(flat(x), 256, start=("fed", 0.05)), 10, relu=False, start=("fed", 0.05)), labels)
