@@ -216,6 +216,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     making->cleanups = prepare.cleanups;
     making->kept = prepare.kept;
     making->cost = prepare.cost;
+    making->same = prepare.same;
     making->how = prepare.how;
     prepared->run = prepare.run;
     prepared->scratch = prepare.scratch;

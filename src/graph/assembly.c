@@ -159,11 +159,11 @@ typedef struct {
     size_t *first;     // readers of part i: readers[first[i]] to readers[first[i + 1]]
     int32_t *readers;
     Heap ready;
+    Arena arena;       // of first and readers
 } Order;
 
 static void order_auto(Order *order) {
-    free(order->first);
-    free(order->readers);
+    arena_clear(&order->arena);
     vec_clear(&order->ready);
 }
 
@@ -185,9 +185,9 @@ static bool count_waiting(Assembly *a) {
 }
 
 static Status *order_init(const Assembly *a, Order *order) {
-    order->first = calloc(a->n_parts + 2, sizeof *order->first);
-    order->readers = calloc(a->sources.n + 1, sizeof *order->readers);
-    NEED(order->first && order->readers, RESOURCE_EXHAUSTED, "out of memory");
+    order->first = ARENA_ARRAY(&order->arena, size_t, a->n_parts + 2);
+    order->readers = ARENA_ARRAY(&order->arena, int32_t, a->sources.n + 1);
+    NEED_MEMORY(order->first && order->readers);
     // Counting two places ahead leaves each part's own place free to serve as the cursor while filling.
     for (int fill = 0; fill < 2; fill++) {
         for (size_t i = 0; i < a->n_parts; i++) {

@@ -65,6 +65,7 @@ struct Prepare {
     Arena *arena;                 // lives as long as `own`
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small
+    int same;                     // set: 1 + the input that output 0 equals; where they can share memory there is no call
     const char *how;              // set: which implementation was chosen, for people; lives as long as `own`
     RunFn *run;                   // comes with the row of the dtype; may be replaced by a faster one
     int threads;                  // the most that a call may use

@@ -109,7 +109,7 @@ static void look_at(const struct link_map *map, const ElfW(Rela) *rows, size_t n
                     const char *names, Slots *slots) {
     for (size_t i = 0; i < n; i++) {
         const char *name = names + symbols[ELF64_R_SYM(rows[i].r_info)].st_name;
-        if (strncmp(name, "GOMP_", 5) && strncmp(name, "omp_", 4) && strncmp(name, "__kmpc_", 7))
+        if (strncmp(name, "GOMP_", 5) != 0 && strncmp(name, "omp_", 4) != 0 && strncmp(name, "__kmpc_", 7) != 0)
             continue;
         bool known = !strcmp(name, of_compiled_graphs);
         for (int k = 0; k < 6; k++)

@@ -153,12 +153,31 @@ static void find_last_uses(Specialising *s) {
     }
 }
 
-// Output 0 of a fixed node takes over the memory of an input that dies there.
-static void share_in_place(Specialising *s, int32_t i) {
+// The slot of the input that a fixed node's only output equals; -1: none does.
+static int32_t same_slot(const Specialising *s, int32_t i) {
+    const PlanNode *p = &s->plan->nodes[i];
+    if (s->fixed->modes[i] != NODE_FIXED || p->binding.n_out != 1 || !p->binding.direct ||
+        !s->fixed->prepared[i].making->same)
+        return -1;
+    return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
+}
+
+static void share(Specialising *s, int32_t root, int32_t out) {
+    s->owner[out] = root;
+    s->last[root] = s->last[out] > s->last[root] ? s->last[out] : s->last[root];
+}
+
+// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there.
+static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
     if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out || !in_arena(s, p->out))
         return;
+    int32_t same = same_slot(s, i);
+    if (same >= 0 && in_arena(s, root_of(s, same))) {
+        share(s, root_of(s, same), p->out);
+        return;
+    }
     for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++) {
         int32_t slot = plan->in_slots[p->in + in], root = root_of(s, slot);
         size_t bytes, wanted;
@@ -169,8 +188,7 @@ static void share_in_place(Specialising *s, int32_t i) {
         status_free(status);
         if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && in_arena(s, root) &&
             s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
-            s->owner[p->out] = root;
-            s->last[root] = s->last[p->out] > i ? s->last[p->out] : i;
+            share(s, root, p->out);
             return;
         }
     }
@@ -214,7 +232,7 @@ static Status *plan_memory(Specialising *s) {
     const Plan *plan = s->plan;
     find_last_uses(s);
     for (int32_t i = 0; i < plan->n_nodes; i++)
-        share_in_place(s, i);
+        share_memory(s, i);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
         s->fixed->offsets[slot] = IN_NO_ARENA;
     size_t most = (size_t)plan->n_slots + (size_t)plan->n_nodes + 1;
@@ -236,10 +254,11 @@ static void list_runs(Specialising *s) {
     Fixed *fixed = s->fixed;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        bool renamed_in_arena = only_renames(p);
+        int32_t same = same_slot(s, i);
+        bool renames = only_renames(p) || (same >= 0 && fixed->offsets[same] == fixed->offsets[p->out]);
         for (int out = 0; out < p->binding.n_out; out++)
-            renamed_in_arena &= fixed->offsets[p->out + out] != IN_NO_ARENA;
-        if (fixed->modes[i] == NODE_FIXED && renamed_in_arena)
+            renames &= fixed->offsets[p->out + out] != IN_NO_ARENA;
+        if (fixed->modes[i] == NODE_FIXED && renames)
             fixed->modes[i] = NODE_DONE;
         if (fixed->modes[i] == NODE_DONE)
             continue;

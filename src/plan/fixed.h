@@ -9,7 +9,7 @@
 typedef enum {
     NODE_LATE,        // checked, shaped and allocated just before it runs
     NODE_FIXED,       // runs as prepared
-    NODE_DONE,        // its value is known, or it only renames memory: not run at all
+    NODE_DONE,        // its value is known, or it is another name for an input's memory: not run at all
 } NodeMode;
 
 enum { IN_NO_ARENA = -1 };

@@ -254,6 +254,29 @@ START_TEST(specialisations_are_kept_by_bytes) {
 }
 END_TEST
 
+// What turns out to equal its input is another name for it, and nobody writes over what another name still needs.
+START_TEST(copies_are_names) {
+    unsetenv("MILLRACE_STRESS");  // under `late` there are no specialisations
+    Formula *f = &formula;
+    Output x = placeholder(DT_float), e = Exp(x), tiled = Tile(e, Ints(1));
+    Output sum = Sum(Neg(tiled), Int(0), true);  // Neg would write over `tiled`, which is `e`
+    Output y = Sum(Mul(e, sum), Int(0), false);
+    GOOD(f->status);
+    StepSignature signature = {.feeds = &x, .fetches = &y, .n_feeds = 1, .n_fetches = 1};
+    Tensor in, out;
+    GOOD(tensor_new(DT_float, (Shape){.rank = 1, .dims = {2}}, &in));
+    memset(in.data, 0, 2 * sizeof(float));
+    GOOD(session_run(session, &signature, &run_settings_default, (const Tensor *[]){&in}, &out));
+    ck_assert_float_eq(*(float *)out.data, -4);
+    const Plan *plan = plan_of(&signature);
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].binding.op == node_op(tiled.node))
+            ck_assert_int_eq(plan->specialisations->modes[i], NODE_DONE);
+    tensor_clear(&out);
+    tensor_clear(&in);
+}
+END_TEST
+
 START_TEST(placement_is_logged) {
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -304,6 +327,7 @@ int main(void) {
     tcase_add_test(tests, handles_are_constants_of_the_plan);
     tcase_add_test(tests, another_order_shares_the_plan);
     tcase_add_test(tests, specialisations_are_kept_by_bytes);
+    tcase_add_test(tests, copies_are_names);
     tcase_add_test(tests, placement_is_logged);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);

@@ -61,8 +61,10 @@ static Status *prepare(Prepare *p, bool conjugate) {
     TRY(read_perm(p->in[1], p->in[0]->shape.rank, order));
     copy_transpose(&p->in[0]->shape, order, moved_size(p->out[0]->dtype), &own->move.copy);
     move_ready(p, &own->move, 0);
-    if (conjugate && dtype_is_complex(p->out[0]->dtype))
-        NEED(elementwise_find(ELEMENTWISE_Conj, p->out[0]->dtype, &own->conjugate), INTERNAL, "no conjugate");
+    if (!conjugate || !dtype_is_complex(p->out[0]->dtype))
+        return OK;
+    p->same = 0;
+    NEED(elementwise_find(ELEMENTWISE_Conj, p->out[0]->dtype, &own->conjugate), INTERNAL, "no conjugate");
     return OK;
 }
 static Status *transpose_prepare(Prepare *p) {

@@ -63,7 +63,7 @@ static Status *empty_run(Kernel *k) {
     return OK;
 }
 
-// Nothing is folded away: the gradients of sums of like shapes end here. In place where nobody else needs the input.
+// Nothing is folded away: the gradients of sums of like shapes end here.
 static Status *same_run(Kernel *k) {
     if (k->out[0]->data != k->in[0]->data)
         memcpy(k->out[0]->data, k->in[0]->data, tensor_bytes(k->in[0]));
@@ -80,8 +80,10 @@ static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
         p->run = empty_run;
     NEED(reduce_prepare(op, in->dtype, &in->shape, axes, &own->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(in->dtype));
-    if (own->plan.folded == 1 && op != REDUCE_NORM && op != REDUCE_SQUARES)
+    if (own->plan.folded == 1 && op != REDUCE_NORM && op != REDUCE_SQUARES) {
         p->run = same_run;
+        p->same = 1;
+    }
     p->scratch = reduce_scratch(&own->plan);
     p->cost = shape_count(&in->shape) / 2;
     own->cost = own->plan.units ? p->cost / own->plan.units + 1 : 1;
