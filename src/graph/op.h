@@ -71,6 +71,14 @@ typedef struct {
     Status *(*write)(struct NodeBuilder *builder, struct Node *const *chain, int n);
 } Contraction;
 
+// What it can take in of the nodes before it.
+typedef struct {
+    const char *op;              // of that node, whose outputs are the same
+    const char *input;           // the argument whose nodes join, all of them or none
+    bool (*takes)(const struct Node *node, const struct Node *before);  // only `node` reads `before`
+    Status *(*write)(struct NodeBuilder *builder, const struct Node *node);
+} Intake;
+
 typedef struct Op {
     const char *signature;       // graph/signature.h; the name is what stands before '('
     const char *doc;             // one sentence, present tense
@@ -99,6 +107,7 @@ typedef struct Op {
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
     const Contraction *contraction;
+    const Intake *intake;
     FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;

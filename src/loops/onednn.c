@@ -11,9 +11,8 @@ OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *e
     (void)pass, (void)shape, (void)epilogue, (void)threads;
     return NULL;
 }
-OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb, const Epilogue *epilogue,
-                        bool pack, int threads) {
-    (void)batch, (void)m, (void)n, (void)k, (void)ta, (void)tb, (void)epilogue, (void)pack, (void)threads;
+OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *epilogue, bool pack, int threads) {
+    (void)batch, (void)shape, (void)epilogue, (void)pack, (void)threads;
     return NULL;
 }
 void onednn_free(OnednnOp *op) { (void)op; }
@@ -327,23 +326,25 @@ OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *e
 // ---- matrix products ----
 
 typedef struct {
-    int64_t batch, m, n, k;
-    bool ta, tb, pack;
+    int64_t batch;
+    const GemmShape *shape;
+    bool pack;
     const Epilogue *epilogue;
 } ProductWish;
 
-static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, bool transposed) {
-    int64_t down = transposed ? 1 : columns, across = transposed ? rows : 1;
+static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, int64_t ld, bool transposed) {
+    int64_t down = transposed ? 1 : ld, across = transposed ? ld : 1;
     dnnl_dims_t one = {rows, columns}, one_steps = {down, across};
     dnnl_dims_t many = {batch, rows, columns}, many_steps = {rows * columns, down, across};
     return batch == 1 ? layout_by_steps(lib, 2, one, one_steps) : layout_by_steps(lib, 3, many, many_steps);
 }
 
 static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *w) {
-    dnnl_dims_t row = {1, w->n}, rows = {1, 1, w->n};
-    op->layout[ARG_A] = matrix_layout(lib, w->batch, w->m, w->k, w->ta);
-    op->layout[ARG_OUT] = matrix_layout(lib, w->batch, w->m, w->n, false);
-    op->plain = matrix_layout(lib, w->batch, w->k, w->n, w->tb);
+    const GemmShape *s = w->shape;
+    dnnl_dims_t row = {1, s->n}, rows = {1, 1, s->n};
+    op->layout[ARG_A] = matrix_layout(lib, w->batch, s->m, s->k, s->lda, s->ta);
+    op->layout[ARG_OUT] = matrix_layout(lib, w->batch, s->m, s->n, s->ldc, false);
+    op->plain = matrix_layout(lib, w->batch, s->k, s->n, s->ldb, s->tb);
     if (!w->pack)
         op->layout[ARG_B] = layout_copy(lib, op->plain);
     if (op->names[ARG_BIAS])
@@ -354,7 +355,7 @@ static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *
 
 static bool product_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {
     const ProductWish *w = what;
-    dnnl_dims_t dims = {w->k, w->n};
+    dnnl_dims_t dims = {w->shape->k, w->shape->n};
     Layout *any = op->layout[ARG_B] ? NULL : layout_by_tag(lib, 2, dims, dnnl_format_tag_any);
     const Layout *b = any ? any : op->layout[ARG_B];
     dnnl_primitive_attr_t attr = make_attr(lib, w->epilogue);
@@ -370,15 +371,15 @@ static bool product_variant(const Onednn *lib, OnednnOp *op, Variant *variant, c
     return good;
 }
 
-OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb, const Epilogue *epilogue,
-                        bool pack, int threads) {
+OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *epilogue, bool pack, int threads) {
     enum { MOST_EXTENT = 1 << 30 };
     const Onednn *lib = onednn_library();
+    int64_t m = shape->m, n = shape->n, k = shape->k;
     if (!lib || batch <= 0 || m <= 0 || n <= 0 || k <= 0 || batch > MOST_EXTENT || m > MOST_EXTENT || n > MOST_EXTENT ||
         k > MOST_EXTENT)
         return NULL;
     const int names[3] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    ProductWish wish = {batch, m, n, k, ta, tb, pack && batch == 1, epilogue};
+    ProductWish wish = {batch, shape, pack && batch == 1, epilogue};
     OnednnOp *op = new_op(lib, names, epilogue, ARG_B, threads);
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): finish_op gives it back or frees it
     return op ? finish_op(lib, op, product_layouts(lib, op, &wish), product_variant, &wish) : NULL;

@@ -6,6 +6,7 @@
 // is the library's own choice: pack them once and keep the copy until the weights change.
 #pragma once
 #include "loops/epilogue.h"
+#include "loops/gemm.h"
 #include "loops/window.h"
 
 // The library is there and has opened. Opens it on the first call.
@@ -20,9 +21,9 @@ typedef struct OnednnOp OnednnOp;
 // for none. `threads`: how many to run on; where that many are not to be had at run time, it runs on one.
 // Its relu makes 0 of NaN.
 OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *epilogue, int threads);
-// c [m, n] = op(a) op(b), batch times; b is [k, n] or transposed [n, k]. `pack`: b may be packed (batch 1 only).
-OnednnOp *onednn_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb, const Epilogue *epilogue,
-                        bool pack, int threads);
+// c = op(a) op(b), batch times; of a batch the matrices lie one after the other. What comes behind says `epilogue`, not the
+// shape. `pack`: b may be packed (batch 1 only).
+OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *epilogue, bool pack, int threads);
 void onednn_free(OnednnOp *op);
 
 // Bytes that a run needs, aligned to 64.

@@ -124,7 +124,8 @@ END_TEST
 static void check_matmul(int64_t batch, int m, int n, int k, int way, int threads) {
     bool ta = way & 1, tb = way >> 1 & 1, pack = way >> 2 & 1;
     Epilogue epilogue = {.bias = true, .activation = way & 1 ? ACTIVATION_RELU : ACTIVATION_NONE};
-    OnednnOp *op = onednn_matmul(batch, m, n, k, ta, tb, &epilogue, pack, threads);
+    GemmShape g = {.m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n, .ta = ta, .tb = tb};
+    OnednnOp *op = onednn_matmul(batch, &g, &epilogue, pack, threads);
     if (!op)
         return;
     float *a = random_floats(batch * m * k), *b = random_floats(batch * n * k), *bias = random_floats(n);
@@ -132,8 +133,7 @@ static void check_matmul(int64_t batch, int m, int n, int k, int way, int thread
     void *scratch = aligned_alloc(64, onednn_scratch(op) + 64);
     float *packed = packed_weights(op, b);
     ck_assert(onednn_run(op, a, packed ? packed : b, bias, got, scratch));
-    GemmShape g = {.m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n, .ta = ta, .tb = tb,
-                   .relu = way & 1, .bias = bias};
+    g.relu = way & 1, g.bias = bias;
     GemmPlan plan;
     ck_assert(gemm_prepare(DT_float, &g, batch, m * k, n * k, m * n, 1, &plan));
     void *own = aligned_alloc(64, plan.scratch);
@@ -150,7 +150,7 @@ START_TEST(matrix_products_agree) {
             check_matmul(1, 7, 33, 5, way, threads);
             check_matmul(3, 20, 16, 12, way & 3, threads);
         }
-    ck_assert(!onednn_matmul(1, 0, 4, 4, false, false, NULL, false, 1));
+    ck_assert(!onednn_matmul(1, &(GemmShape){.m = 0, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4}, NULL, false, 1));
 }
 END_TEST
 
@@ -185,11 +185,11 @@ START_TEST(threads_do_not_meet) {
         ck_assert_int_eq(pthread_create(&thread[i], NULL, run_many, NULL), 0);
     for (int i = 0; i < 3; i++)
         pthread_join(thread[i], NULL);
-    Shared s = {.op = onednn_matmul(1, 64, 64, 64, false, false, NULL, false, 2)};
+    GemmShape g = {.m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64};
+    Shared s = {.op = onednn_matmul(1, &g, NULL, false, 2)};
     if (!s.op)
         return;
     float *a = random_floats(4096), *b = random_floats(4096), *want = random_floats(4096);
-    GemmShape g = {.m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64};
     void *scratch = aligned_alloc(64, gemm_float_scratch());
     gemm_float(&g, a, b, want, scratch);
     s.a = a, s.b = b, s.want = want;

@@ -22,7 +22,7 @@
 
 #define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) \
     X(EuclideanNorm) X(All) \
-    X(Any) X(L2Loss) X(Cast) X(MatMul) X(_FusedMatMul) \
+    X(Any) X(L2Loss) X(Cast) X(MatMul) X(_FusedMatMul) X(_MatMulAddN) \
     X(BatchMatMul) X(BatchMatMulV2) X(BatchMatMulV3) X(AddN) X(AccumulateNV2) X(Select) \
     X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
@@ -84,7 +84,9 @@
     X(LookupTableSize) X(LookupTableSizeV2) X(LookupTableExport) X(LookupTableExportV2) X(LookupTableImport) \
     X(LookupTableImportV2)
 
-#define TRAIN X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
+#define TRAIN X(_ApplyGradientDescentMatMul) X(_ResourceApplyGradientDescentMatMul) X(_ApplyMomentumMatMul) \
+    X(_ResourceApplyMomentumMatMul) X(_ApplyAdamMatMul) X(_ResourceApplyAdamMatMul) \
+    X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
     X(SparseApplyMomentum) X(ResourceSparseApplyMomentum) X(ResourceApplyKerasMomentum) \
     X(ResourceSparseApplyKerasMomentum) X(ApplyProximalGradientDescent) X(ResourceApplyProximalGradientDescent) \
     X(SparseApplyProximalGradientDescent) X(ResourceSparseApplyProximalGradientDescent) X(ApplyProximalAdagrad) \

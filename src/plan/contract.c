@@ -1,7 +1,8 @@
-// Contract — convolutions and products take in what follows them: one node, which goes over its output once.
+// Contract — convolutions and products take in what follows them, sums and updates of variables the products before them:
+// one node, which goes over its output once.
 //
-// Which ops can, and what they take, the ops say themselves (Op.contraction). Here is what holds for all: a node joins
-// where it is the only reader of the one before it, on the same device, and where nothing else waits for either.
+// Which ops can, and what they take, the ops say themselves (Op.contraction, Op.intake). Here is what holds for all: a node
+// joins where it is the only reader of the one before it, on the same device, and where nothing else waits for either.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -63,14 +64,56 @@ static Status *contract(Draft *draft, Node *const *chain, int n) {
     return graph_replace_output((Output){last, 0}, (Output){made, 0});
 }
 
+// ---------------------------------------- what comes before
+
+static bool joins(const Draft *draft, const Node *node, const Intake *intake, int first, int n) {
+    for (int i = first; i < first + n; i++) {
+        const Node *before = node->inputs[i].node;
+        if (only_reader(draft, before) != node || !str_equal(before->device, node->device) || !intake->takes(node, before))
+            return false;
+    }
+    return n > 0;
+}
+
+// Somebody may wait for the node: it stays, and becomes what stands for all.
+static Status *take_in(Draft *draft, Node *node, const Intake *intake, int first, int n) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(builder) NodeBuilder builder;
+    Node *made;
+    builder_init(&builder, draft->graph, str_of(intake->op), str_format(&arena, "%.*s/_contracted", STR_ARGS(node->name)));
+    builder_device(&builder, node->device);
+    for (int i = 0; i < node->n_controls; i++)
+        builder_control(&builder, node->controls[i]);
+    for (int i = first; i < first + n; i++)
+        for (int j = 0; j < node->inputs[i].node->n_controls; j++)
+            builder_control(&builder, node->inputs[i].node->controls[j]);
+    TRY(intake->write(&builder, node));
+    TRY(builder_finish(&builder, &made));
+    graph_swap_nodes(node, made);
+    graph_remove(made);
+    return OK;
+}
+
+static Status *try_intake(Draft *draft, Node *node) {
+    const Intake *intake = node_op(node)->intake;
+    int first, n;
+    if (node_input_arg(node, str_of(intake->input), &first, &n) < 0 || !joins(draft, node, intake, first, n))
+        return OK;
+    return take_in(draft, node, intake, first, n);
+}
+
 Status *pass_contract(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
         Node *root = draft->graph->nodes.p[i], *chain[MOST_TAKEN];
-        if (!root || !node_op(root) || !node_op(root)->contraction)
+        if (!root || !node_op(root) || (!node_op(root)->contraction && !node_op(root)->intake))
             continue;
         const Device *device = device_set_find(draft->options->devices, root->device);
         if (!device || !device->type->host)
+            continue;
+        if (node_op(root)->intake)
+            TRY(try_intake(draft, root));
+        if (!node_op(root)->contraction)
             continue;
         int taken = collect(draft, root, chain);
         if (taken > 1)

@@ -1,6 +1,6 @@
 // AddN, AccumulateNV2 — the sum of several tensors of one shape.
 #include "loops/elementwise.h"
-#include "ops/op.h"
+#include "ops/math/product_sum.h"
 
 typedef struct {
     ElementwiseLoop add;
@@ -69,8 +69,25 @@ static void add_n_grad(Formula *f) {
         f->dx[i] = f->dy[0];
 }
 
+// ---------------------------------------- sums of products
+
+static bool add_n_takes(const Node *node, const Node *before) {
+    return is_product_sum(before) && node_bool(before, "transpose_a") && !node_bool(before, "transpose_b") &&
+           before->n_inputs == 2 && node->n_inputs > 1;
+}
+
+static Status *add_n_write(NodeBuilder *builder, const Node *node) {
+    const Node **products = ARENA_ARRAY(&builder->arena, const Node *, node->n_inputs);
+    NEED_MEMORY(products);
+    for (int i = 0; i < node->n_inputs; i++)
+        products[i] = node->inputs[i].node;
+    return product_sum_inputs(builder, products, node->n_inputs);
+}
+
+static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write};
+
 #define ADD_N .needs = "same_shape(inputs, inputs)", .shape = shape_same_all, .grad = add_n_grad, \
-    .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run), .inplace = BIT(0)
+    .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run), .inplace = BIT(0), .intake = &intake
 
 const Op op_AddN = {
     .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, complex64, "

@@ -54,24 +54,13 @@ typedef struct {
     GemmPlan plan;                        // with this call's bias
     const char *a, *b;
     char *c;
-    _Atomic uint64_t busy;                // slots of scratch in use
+    Slots slots;                          // of scratch
 } Work;
-
-static int take_slot(Work *w, int slots) {
-    uint64_t busy = atomic_load(&w->busy);
-    for (;;) {
-        int slot = 0;
-        while (slot < slots - 1 && (busy & ((uint64_t)1 << slot)))
-            slot++;
-        if (atomic_compare_exchange_weak(&w->busy, &busy, busy | ((uint64_t)1 << slot)))
-            return slot;
-    }
-}
 
 static void product_range(void *arg, int64_t first, int64_t last) {
     Work *w = arg;
     const Product *p = w->k->own;
-    int slot = take_slot(w, p->slots);
+    int slot = slot_take(&w->slots, p->slots);
     char *scratch = (char *)w->k->scratch + (size_t)slot * p->plan.scratch;
     for (int64_t unit = first; unit < last;) {
         int64_t product = unit / p->plan.units, begin = unit % p->plan.units;
@@ -87,7 +76,7 @@ static void product_range(void *arg, int64_t first, int64_t last) {
                  begin, end);
         unit += end - begin;
     }
-    atomic_fetch_and(&w->busy, ~((uint64_t)1 << slot));
+    slot_give(&w->slots, slot);
 }
 
 // One input as the loops take it: where it lies, or a copy in scratch.
@@ -196,8 +185,6 @@ static size_t reserve(Prepare *p, int64_t elements, int64_t size) {
     p->scratch += round_up((size_t)(elements * size), 64);
     return at;
 }
-
-enum { SMALL_COST = 20000 };  // ns: not worth other threads
 
 static Status *product_prepare(Prepare *p) {
     const ProductRow *row = node_op(p->node)->row;

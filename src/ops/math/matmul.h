@@ -4,9 +4,8 @@
 #include "loops/gemm.h"
 #include "loops/onednn.h"
 #include "ops/nn/epilogue.h"
+#include "ops/math/slots.h"
 #include "ops/nn/packed.h"
-
-enum { MOST_SLOTS = 64 };  // threads that work on one product
 
 typedef struct {
     GemmPlan plan;

@@ -49,11 +49,11 @@ static bool pays(Prepare *p, const GemmShape *shape) {
 
 // What the library can't do fast on its way out is done behind it.
 static OnednnOp *make(const GemmPlan *plan, const GemmShape *s, Epilogue *epilogue, bool pack, int threads) {
-    OnednnOp *op = onednn_matmul(plan->batch, s->m, s->n, s->k, s->ta, s->tb, epilogue, pack, threads);
+    OnednnOp *op = onednn_matmul(plan->batch, s, epilogue, pack, threads);
     if (op || !epilogue->activation)
         return op;
     epilogue->activation = ACTIVATION_NONE;
-    return onednn_matmul(plan->batch, s->m, s->n, s->k, s->ta, s->tb, epilogue, pack, threads);
+    return onednn_matmul(plan->batch, s, epilogue, pack, threads);
 }
 
 Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
@@ -69,7 +69,7 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     own->activates = own->epilogue.activation && !epilogue.activation;
     size_t scratch = onednn_scratch(own->library);
     if (pack)
-        own->packed = onednn_matmul(1, shape->m, shape->n, shape->k, shape->ta, shape->tb, &epilogue, true, threads);
+        own->packed = onednn_matmul(1, shape, &epilogue, true, threads);
     if (own->packed) {
         TRY(prepare_cleanup(p, free_library, own->packed));
         scratch = onednn_scratch(own->packed) > scratch ? onednn_scratch(own->packed) : scratch;

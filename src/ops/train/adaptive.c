@@ -109,9 +109,12 @@ RULE_SPARSE(CenteredRMSProp, CENTERED, 4, FOUR, ("mg", "ms", "mom"), SCALARS, US
 
 #define ADAM "Steps along the moving mean of the gradients, scaled by that of their squares, both corrected for their start."
 #define AMSGRAD "Adam, scaled by the greatest moving mean of squares so far."
-#define SCALARS ", beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T"
-RULE_DENSE(Adam, ADAM, 3, THREE, ("m", "v"), SCALARS, USE_LOCKING "; use_nesterov: bool = false", RULE_NUMBERS(adam))
-RULE_RESOURCE(ResourceApplyAdamWithAmsgrad, AMSGRAD, RESOURCE_4("m", "v", "vhat"), SCALARS, USE_LOCKING, FOUR,
+#define SCALARS ", beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T"
+#define NESTEROV USE_LOCKING "; use_nesterov: bool = false"
+RULE_REF_OR_PRODUCT(ApplyAdam, ADAM, REF_3("m", "v"), SCALARS, "grad", "", NESTEROV, THREE, RULE_NUMBERS(adam))
+RULE_RESOURCE_OR_PRODUCT(ResourceApplyAdam, ADAM, RESOURCE_3("m", "v"), SCALARS, "grad", "", NESTEROV, THREE,
+                         RULE_NUMBERS(adam))
+RULE_RESOURCE(ResourceApplyAdamWithAmsgrad, AMSGRAD, RESOURCE_4("m", "v", "vhat"), SCALARS ", grad: T", USE_LOCKING, FOUR,
               RULE_REALS(adam_amsgrad))
 #undef SCALARS
 #define ADA_MAX "Adam, scaled by the decaying greatest size of the gradients."

@@ -43,10 +43,10 @@ RULE_KERNEL(power_sign, 2, ACC lr = SCALAR(0); ACC base = SCALAR(1); ACC decay =
 #include "ops/each_dtype.h"
 
 #define DESCENT "Steps against delta: var -= alpha * delta."
-RULE_REF(ApplyGradientDescent, DESCENT, "var: ref T", ", alpha: T, delta: T", USE_LOCKING, BIT(0),
-         RULE_NUMBERS(gradient_descent))
-RULE_RESOURCE(ResourceApplyGradientDescent, DESCENT, "var: resource", ", alpha: T, delta: T", USE_LOCKING, BIT(0),
-              RULE_NUMBERS(gradient_descent))
+RULE_REF_OR_PRODUCT(ApplyGradientDescent, DESCENT, "var: ref T", ", alpha: T", "delta", "", USE_LOCKING, BIT(0),
+                    RULE_NUMBERS(gradient_descent))
+RULE_RESOURCE_OR_PRODUCT(ResourceApplyGradientDescent, DESCENT, "var: resource", ", alpha: T", "delta", "", USE_LOCKING,
+                         BIT(0), RULE_NUMBERS(gradient_descent))
 
 #define REF_2(name) "var: ref T, " name ": ref T"
 #define RESOURCE_2(name) "var: resource, " name ": resource"
@@ -56,8 +56,10 @@ RULE_RESOURCE(ResourceApplyGradientDescent, DESCENT, "var: resource", ", alpha: 
 #define MOMENTUM "Steps along a decaying sum: accum = accum * momentum + grad, var -= lr * accum."
 #define DENSE ", lr: T, grad: T, momentum: T"
 #define SPARSE ", lr: T, grad: T, indices: Tindices, momentum: T"
-RULE_REF(ApplyMomentum, MOMENTUM, REF_2("accum"), DENSE, NESTEROV, PAIR, RULE_NUMBERS(momentum))
-RULE_RESOURCE(ResourceApplyMomentum, MOMENTUM, RESOURCE_2("accum"), DENSE, NESTEROV, PAIR, RULE_NUMBERS(momentum))
+RULE_REF_OR_PRODUCT(ApplyMomentum, MOMENTUM, REF_2("accum"), ", lr: T", "grad", ", momentum: T", NESTEROV, PAIR,
+                    RULE_NUMBERS(momentum))
+RULE_RESOURCE_OR_PRODUCT(ResourceApplyMomentum, MOMENTUM, RESOURCE_2("accum"), ", lr: T", "grad", ", momentum: T", NESTEROV,
+                         PAIR, RULE_NUMBERS(momentum))
 RULE_REF(SparseApplyMomentum, MOMENTUM, REF_2("accum"), SPARSE, INDICES NESTEROV, PAIR, RULE_NUMBERS(momentum))
 RULE_RESOURCE(ResourceSparseApplyMomentum, MOMENTUM, RESOURCE_2("accum"), SPARSE, INDICES NESTEROV, PAIR,
               RULE_NUMBERS(momentum))

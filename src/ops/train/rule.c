@@ -5,7 +5,7 @@
 static Status *find_inputs(const Node *node, Rule *rule) {
     const Signature *signature = &node->type->signature;
     uint32_t update = node_op(node)->update;
-    rule->grad = rule->indices = -1;
+    rule->grad = rule->indices = rule->factors = -1;
     for (int i = 0; i < signature->n_inputs; i++) {
         Str name = signature->inputs[i].name;
         if (update & BIT(i))
@@ -14,15 +14,18 @@ static Status *find_inputs(const Node *node, Rule *rule) {
             rule->grad = i;
         else if (str_is(name, "indices"))
             rule->indices = i;
+        else if (signature->inputs[i].number_attr >= 0)
+            rule->factors = rule->factors < 0 ? i : rule->factors;
         else if (rule->n_scalars < MOST_SCALARS)
             rule->scalar[rule->n_scalars++] = i;
     }
-    NEED(rule->n_vars && rule->n_vars <= MOST_VARS && rule->grad >= 0, INTERNAL, "a rule needs variables and a gradient");
+    NEED(rule->n_vars && rule->n_vars <= MOST_VARS && (rule->grad >= 0 || rule->factors >= 0), INTERNAL,
+         "a rule needs variables and a gradient");
     return OK;
 }
 
-// The shapes must agree: `shapes[i]` of input i, which for a variable is its value's.
-static Status *check_shapes(const Node *node, const Rule *rule, const Shape *shapes, Shape *out) {
+// The shapes must agree: `shapes[i]` of input i, which for a variable is its value's; `grad` of the gradient.
+static Status *check_shapes(const Node *node, const Rule *rule, const Shape *shapes, const Shape *grad, Shape *out) {
     const ArgSpec *args = node->type->signature.inputs;
     Shape merged = shapes[0];
     for (int i = 0; i < rule->n_vars; i++)
@@ -32,10 +35,10 @@ static Status *check_shapes(const Node *node, const Rule *rule, const Shape *sha
         NEED(scalar->rank <= 0, INVALID_ARGUMENT, "%.*s is not a scalar: %s", STR_ARGS(args[rule->scalar[j]].name),
              shape_text(scalar));
     }
-    const Shape *grad = &shapes[rule->grad];
     if (rule->indices < 0) {
+        Str name = rule->grad < 0 ? STR("the gradient") : args[rule->grad].name;
         NEED(shape_compatible(&merged, grad), INVALID_ARGUMENT, "var and %.*s do not have the same shape: %s %s",
-             STR_ARGS(args[rule->grad].name), shape_text(&merged), shape_text(grad));
+             STR_ARGS(name), shape_text(&merged), shape_text(grad));
         *out = merged;
         return OK;
     }
@@ -56,14 +59,17 @@ static Status *check_shapes(const Node *node, const Rule *rule, const Shape *sha
 Status *rule_shape(Shapes *s) {
     Rule rule = {0};
     TRY(find_inputs(s->node, &rule));
-    Shape shapes[MAX_ARGS], out;
-    NEED(s->n_in <= MAX_ARGS, INTERNAL, "a rule has too many inputs");
-    for (int i = 0; i < s->n_in; i++) {
+    Shape shapes[MAX_ARGS], out, grad = rule.grad < 0 ? UNKNOWN_SHAPE : s->in[rule.grad];
+    int single = rule.factors < 0 ? s->n_in : rule.factors, terms = (s->n_in - single) / 2;
+    NEED(single <= MAX_ARGS, INTERNAL, "a rule has too many inputs");
+    for (int i = 0; i < single; i++) {
         shapes[i] = s->in[i];
         if (i < rule.n_vars && node_input_type(s->node, i) == DT_resource)
             shapes[i] = s->handle[i] ? s->handle[i]->shape : UNKNOWN_SHAPE;
     }
-    TRY(check_shapes(s->node, &rule, shapes, &out));
+    for (int i = 0; i < terms; i++)
+        TRY(product_term_shape(s->node, &s->in[single + i], &s->in[single + terms + i], &grad));
+    TRY(check_shapes(s->node, &rule, shapes, &grad, &out));
     if (s->n_out)
         s->out[0] = out;
     return OK;
@@ -76,14 +82,21 @@ static bool flag_of(const Node *node, const char *name, bool otherwise) {
 Status *rule_prepare(Prepare *p) {
     Rule *rule = p->own;
     TRY(find_inputs(p->node, rule));
-    Shape shapes[MAX_ARGS], out;
-    for (int i = 0; i < p->n_in; i++)
+    Shape shapes[MAX_ARGS], out, grad;
+    for (int i = 0; i < p->n_in && i < MAX_ARGS; i++)
         shapes[i] = p->in[i]->shape;
-    TRY(check_shapes(p->node, rule, shapes, &out));
+    if (rule->factors >= 0) {
+        ProductSum *sum = &((ProductRule *)p->own)->sum;
+        TRY(product_sum_prepare(p, rule->factors, false, sum));
+        grad = SHAPE(sum->m, sum->n);
+    } else {
+        grad = shapes[rule->grad];
+    }
+    TRY(check_shapes(p->node, rule, shapes, &grad, &out));
     rule->nesterov = flag_of(p->node, "use_nesterov", false);
     rule->update_slots = flag_of(p->node, "update_slots", true);
     rule->linear_by_lr = flag_of(p->node, "multiply_linear_by_lr", false);
-    rule->count = shape_count(&shapes[rule->grad]);
+    rule->count = shape_count(&grad);
     if (rule->indices >= 0) {
         rule->rows = out.dims[0];
         rule->row = shape_span(&out, 1, out.rank);
@@ -93,7 +106,7 @@ Status *rule_prepare(Prepare *p) {
     if (rule->narrow)
         NEED(cast_find(dtype, DT_float, &rule->widen) && cast_find(DT_float, dtype, &rule->narrowed), INTERNAL,
              "no way from %s to float and back", dtype_name(dtype));
-    p->cost = rule->count * rule->n_vars;
+    p->cost += rule->count * rule->n_vars;
     return OK;
 }
 
@@ -109,8 +122,10 @@ static const char *element(const Tensor *tensor, int64_t at) {
 // A tile of floats of each variable and of the gradient, computed on and put back.
 enum { TILE = 256 };
 
-static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at, int64_t from, int64_t n) {
+static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at, int64_t n) {
     const Rule *rule = k->own;
+    const char *narrow = data.gradient;
+    size_t size = dtype_size(k->in[0]->dtype);
     float scalars[MOST_SCALARS], x[MOST_VARS][TILE], gradient[TILE];
     for (int j = 0; j < rule->n_scalars; j++) {
         if (k->in[rule->scalar[j]]->dtype != k->in[0]->dtype)
@@ -121,7 +136,7 @@ static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at
     data.gradient = gradient;
     for (int64_t first = 0; first < n; first += TILE) {
         int64_t count = min_i64(TILE, n - first);
-        cast_run(&rule->widen, element(k->in[rule->grad], from + first), gradient, count);
+        cast_run(&rule->widen, narrow + (size_t)first * size, gradient, count);
         for (int i = 0; i < rule->n_vars; i++) {
             data.x[i] = x[i];
             cast_run(&rule->widen, element(k->in[i], at + first), x[i], count);
@@ -132,14 +147,14 @@ static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at
     }
 }
 
-// Elements [at, at + n) of the variables by elements [from, from + n) of the gradient.
-static void update(const Kernel *k, RuleFn *fn, int64_t at, int64_t from, int64_t n) {
+// Elements [at, at + n) of the variables by as many of the gradient.
+static void update(const Kernel *k, RuleFn *fn, int64_t at, const void *gradient, int64_t n) {
     const Rule *rule = k->own;
-    RuleData data = {.gradient = element(k->in[rule->grad], from)};
+    RuleData data = {.gradient = gradient};
     for (int j = 0; j < rule->n_scalars; j++)
         data.scalar[j] = k->in[rule->scalar[j]]->data;
     if (rule->narrow) {
-        update_narrow(k, fn, data, at, from, n);
+        update_narrow(k, fn, data, at, n);
         return;
     }
     for (int i = 0; i < rule->n_vars; i++)
@@ -149,12 +164,29 @@ static void update(const Kernel *k, RuleFn *fn, int64_t at, int64_t from, int64_
 
 static void dense_range(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
-    update(work->k, work->fn, first, first, last - first);
+    const Rule *rule = work->k->own;
+    update(work->k, work->fn, first, element(work->k->in[rule->grad], first), last - first);
+}
+
+static void update_by_block(void *arg, int64_t row, int64_t column, int64_t rows, int64_t columns, const void *block) {
+    const Work *work = arg;
+    int64_t n = ((const ProductRule *)work->k->own)->sum.n;
+    size_t size = dtype_size(work->k->in[0]->dtype);
+    if (columns == n) {
+        update(work->k, work->fn, row * n, block, rows * n);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        update(work->k, work->fn, (row + i) * n + column, (const char *)block + (size_t)(i * columns) * size, columns);
 }
 
 Status *rule_run(Kernel *k, RuleFn *fn) {
     const Rule *rule = k->own;
     Work work = {k, fn};
+    if (rule->factors >= 0) {
+        product_sum_run(k, &((const ProductRule *)k->own)->sum, update_by_block, &work);
+        return OK;
+    }
     if (rule->indices < 0) {
         kernel_parallel(k, rule->count, rule->n_vars, dense_range, &work);
         return OK;
@@ -167,6 +199,39 @@ Status *rule_run(Kernel *k, RuleFn *fn) {
             KERNEL_INDEX_ERROR("indices", i, at, rule->rows);
     }
     for (int64_t i = 0; i < n; i++)
-        update(k, fn, tensor_int(indices, i) * rule->row, i * rule->row, rule->row);
+        update(k, fn, tensor_int(indices, i) * rule->row, element(k->in[rule->grad], i * rule->row), rule->row);
     return OK;
+}
+
+// ---------------------------------------- in a graph
+
+// A product of the variable itself would hold its value while it is updated: the update would have to copy it.
+static bool reads(Output factor, Output variable) {
+    const Node *node = factor.node;
+    return node->n_inputs == 1 && output_equal(node->inputs[0], variable);
+}
+
+bool rule_takes(const Node *node, const Node *before) {
+    if (!is_product_sum(before))
+        return false;
+    for (int i = 0; i < before->n_inputs; i++)
+        for (int v = 0; v < node->n_inputs && (node_op(node)->update & BIT(v)); v++)
+            if (reads(before->inputs[i], node->inputs[v]))
+                return false;
+    return true;
+}
+
+Status *rule_write(NodeBuilder *builder, const Node *node) {
+    Rule rule = {0};
+    const OpType *type;
+    TRY(find_inputs(node, &rule));
+    TRY(op_type_find(builder->type, &type));
+    for (int i = 0; i < node->n_attrs; i++)
+        if (signature_attr(&type->signature, node->attrs[i].name) >= 0)
+            builder_attr(builder, node->attrs[i].name, &node->attrs[i].value);
+    for (int i = 0; i < node->n_inputs; i++)
+        if (i != rule.grad)
+            builder_input(builder, node->inputs[i]);
+    const Node *product = node->inputs[rule.grad].node;
+    return product_sum_inputs(builder, &product, 1);
 }

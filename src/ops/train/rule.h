@@ -4,9 +4,13 @@
 // The variables and the gradient have one shape; a sparse gradient has one row for each index. A rule is written as a
 // function that updates n elements of the variables by as many of the gradient. There is one for float, which serves half
 // and bfloat16 too, a tile at a time, one for double and often one for each complex type.
+//
+// A dense rule may have a twin whose gradient is a sum of matrix products, lists "a" and "b" behind the other inputs: the
+// same function updates by each block of it as soon as that is there. The planner puts it in the place of a product and the
+// rule that alone reads it.
 #pragma once
 #include "loops/cast.h"
-#include "ops/op.h"
+#include "ops/math/product_sum.h"
 
 // The update loops are worth vectorising, which gcc has to be told; clang does it anyway.
 #if defined(__clang__)
@@ -20,6 +24,7 @@ enum { MOST_SCALARS = 8, MOST_VARS = 4 };
 
 typedef struct {
     int n_vars, grad, indices;           // inputs; indices is -1 for a dense rule
+    int factors;                         // the first of a sum of products, in place of grad; -1: there is none
     int scalar[MOST_SCALARS], n_scalars;
     bool nesterov, update_slots, linear_by_lr;
     int64_t count;                       // elements of the gradient
@@ -27,6 +32,12 @@ typedef struct {
     bool narrow;                         // half or bfloat16: the rule sees floats
     CastLoop widen, narrowed;
 } Rule;
+
+// A rule's twin whose gradient is a sum of products.
+typedef struct {
+    Rule rule;
+    ProductSum sum;
+} ProductRule;
 
 // What a rule sees, in the type that it computes in.
 typedef struct {
@@ -38,6 +49,9 @@ typedef void RuleFn(const Rule *rule, const RuleData *data, int64_t n);
 
 Status *rule_shape(Shapes *s);
 Status *rule_prepare(Prepare *p);
+// The nodes that a rule may take in as its gradient, and what its twin reads then.
+bool rule_takes(const Node *node, const Node *before);
+Status *rule_write(NodeBuilder *builder, const Node *node);
 // Runs the function over everything. INVALID_ARGUMENT for an index outside the variable, before anything is written.
 FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 
@@ -60,7 +74,25 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
         .signature = #Name "(" vars rest "); " RULE_TYPES "; " more "; stateful", .doc = text,       \
         RULE_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                        \
     };
-// Both twins; V(name) in `vars` stands for a variable.
+// A dense rule with its twin, whose gradient is a sum of products. In the signature `gradient` stands between `scalars` and
+// `after`.
+#define PRODUCT_LISTS ", a: N * T, b: N * T"
+#define PRODUCT_ATTRS \
+    "; T: {half, bfloat16, float, double}; N: int >= 1; transpose_a: bool = false; transpose_b: bool = false; "
+#define PRODUCT_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(ProductRule)
+#define RULE_INTAKE(Name, gradient) .intake = &(const Intake){"_" #Name "MatMul", gradient, rule_takes, rule_write}
+#define RULE_REF_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                                  \
+    RULE_REF(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient))    \
+    const Op op__##Name##MatMul = {                                                                                       \
+        .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ") -> out: ref T" PRODUCT_ATTRS more, .doc = text, \
+        PRODUCT_FIELDS, .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,          \
+    };
+#define RULE_RESOURCE_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                            \
+    RULE_RESOURCE(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient)) \
+    const Op op__##Name##MatMul = {                                                                                       \
+        .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ")" PRODUCT_ATTRS more "; stateful", .doc = text,  \
+        PRODUCT_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                                        \
+    };
 #define USE_LOCKING "use_locking: bool = false"
 #define INDICES "Tindices: {int32, int64}; "
 

@@ -1,0 +1,41 @@
+// Product sum — op(a_1) op(b_1) + op(a_2) op(b_2) + ..., computed a block at a time: whoever wants to do something with the
+// sum does it with each block while that is in the cache, and then the sum is never in memory.
+//
+// A block has whole rows where they aren't very long, so that what lies like the sum is walked from end to end.
+#pragma once
+#include "graph/build.h"
+#include "loops/gemm.h"
+#include "loops/onednn.h"
+#include "ops/op.h"
+
+typedef struct {
+    GemmPlan plan;               // of a whole block
+    OnednnOp *library;           // for whole blocks; NULL: the loops
+    int64_t m, n;
+    int64_t rows, columns;       // of a block
+    int64_t down, across;        // blocks
+    int64_t size, cost;          // bytes of an element, ns of a block
+    int terms, first;            // the first a; the other ones and then the b's are behind it
+    int slots;                   // threads that work at once
+    bool keeps;                  // blocks are written where they belong
+    size_t at_a, at_b;           // in scratch, where several terms lie one under the other
+    size_t at_slots, slot, at_work;   // each thread's bytes, and where behind its block the loops' own begin
+} ProductSum;
+
+// Shape of one term, merged into *out. INVALID_ARGUMENT where the matrices don't fit.
+FALLIBLE Status *product_term_shape(const Node *node, const Shape *a, const Shape *b, Shape *out);
+
+// From input `first` on: a's, then as many b's. `keeps`: the blocks go to a matrix, not to a function.
+FALLIBLE Status *product_sum_prepare(Prepare *p, int first, bool keeps, ProductSum *out);
+
+// Elements of the sum from (row, column) on; `block` has its rows closely packed.
+typedef void ProductBlockFn(void *arg, int64_t row, int64_t column, int64_t rows, int64_t columns, const void *block);
+void product_sum_run(Kernel *k, const ProductSum *sum, ProductBlockFn *fn, void *arg);
+void product_sum_write(Kernel *k, const ProductSum *sum, void *out);
+
+// ---- in a graph
+
+// The node is a product of floats, or a sum of such.
+bool is_product_sum(const Node *node);
+// Its terms as the last two lists of a node that takes them in, and the attributes N, transpose_a and transpose_b.
+FALLIBLE Status *product_sum_inputs(NodeBuilder *builder, const Node *const *products, int n);
