@@ -249,11 +249,15 @@ static bool is_ordered(const Graph *graph) {
     return true;
 }
 
-static int32_t count_before(const Node *node) {
+int32_t node_count_before(const Node *node) {
     int32_t n = node->n_controls;
     for (int j = 0; j < node->n_inputs; j++)
         n += !is_back_edge(node, node->inputs[j]);
     return n;
+}
+
+bool node_use_goes_back(const Node *node, Use use) {
+    return use.index != CONTROL && is_back_edge(use.node, (Output){(Node *)node, use.index});
 }
 
 Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
@@ -263,7 +267,7 @@ Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
         Node *node = graph->nodes.p[i];
         total += node != NULL;
         if (node && !ordered)
-            node->mark = count_before(node);
+            node->mark = node_count_before(node);
         if (node && (ordered || node->mark == 0))
             order[n++] = node;
     }
@@ -271,8 +275,7 @@ Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
         const Node *node = order[done];
         for (size_t i = 0; i < node->uses.n; i++) {
             Use use = node->uses.p[i];
-            bool back = use.index != CONTROL && is_back_edge(use.node, (Output){(Node *)node, use.index});
-            if (!back && --use.node->mark == 0)
+            if (!node_use_goes_back(node, use) && --use.node->mark == 0)
                 order[n++] = use.node;
         }
     }

@@ -93,6 +93,9 @@ void graph_swap_nodes(Node *a, Node *b);
 // INVALID_ARGUMENT naming a node on a cycle that no NextIteration closes; else the ids in an order that respects edges
 // (back edges into Merge excepted). `order` has room for graph->nodes.n.
 FALLIBLE Status *graph_order(const Graph *graph, Node **order, size_t *out_count);
+// How many edges, back edges excepted, come into a node; whether a use of it is a back edge.
+int32_t node_count_before(const Node *node);
+bool node_use_goes_back(const Node *node, Use use);
 // What must hold of a graph between passes: every edge exists, types agree, names are unique, controls are acyclic.
 FALLIBLE Status *graph_check(const Graph *graph);
 

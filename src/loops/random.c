@@ -24,6 +24,14 @@ void philox_next(Philox *p, uint32_t out[4]) {
     philox_skip(p, 1);
 }
 
+uint32_t philox_number(PhiloxNumbers *numbers) {
+    if (!numbers->left) {
+        philox_next(&numbers->philox, numbers->block);
+        numbers->left = 4;
+    }
+    return numbers->block[4 - numbers->left--];
+}
+
 uint64_t random_reserved(uint64_t n) {
     return n * 256;
 }

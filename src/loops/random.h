@@ -15,6 +15,13 @@ Philox philox_seeded(uint64_t seed, uint64_t seed2);
 void philox_skip(Philox *philox, uint64_t blocks);
 // The next block.
 void philox_next(Philox *philox, uint32_t out[4]);
+// Its numbers, one at a time: `left` of the block are still to come.
+typedef struct {
+    Philox philox;
+    uint32_t block[4];
+    int left;
+} PhiloxNumbers;
+uint32_t philox_number(PhiloxNumbers *numbers);
 // Blocks that an op of n output elements reserves of a stateful node's generator.
 uint64_t random_reserved(uint64_t n);
 

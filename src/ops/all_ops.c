@@ -74,7 +74,8 @@
     X(ResourceScatterMin) X(ResourceScatterMax) X(ScatterNdUpdate) X(ScatterNdAdd) X(ScatterNdSub) X(ScatterNdMin) \
     X(ScatterNdMax) X(ResourceScatterNdUpdate) X(ResourceScatterNdAdd) X(ResourceScatterNdSub) \
     X(ResourceScatterNdMin) X(ResourceScatterNdMax) \
-    X(FIFOQueue) X(FIFOQueueV2) X(QueueEnqueue) X(QueueEnqueueV2) X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
+    X(PaddingFIFOQueue) X(PaddingFIFOQueueV2) X(RandomShuffleQueue) X(RandomShuffleQueueV2) X(PriorityQueue) \
+    X(PriorityQueueV2) X(FIFOQueue) X(FIFOQueueV2) X(QueueEnqueue) X(QueueEnqueueV2) X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2) \

@@ -3,6 +3,7 @@
 // Nodes go in an order that respects the edges (back edges into loops excepted). Values become slots; each slot knows its
 // readers, the slot whose memory it shares, and whether somebody may see it after the step.
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/frames.h"
 #include "plan/pass.h"
@@ -226,10 +227,46 @@ static void copy_constants(Ordering *o) {
     }
 }
 
+// The one node that reads what `node` gives, where the other things that it waits for are done; NULL else. What changes
+// a variable in place keeps its turn: who reads the variable should have come before.
+static Node *goes_on(const Node *node) {
+    Node *next = NULL;
+    for (size_t i = 0; i < node->uses.n; i++) {
+        Use use = node->uses.p[i];
+        if (use.index != CONTROL && next && use.node != next)
+            return NULL;
+        next = use.index != CONTROL ? use.node : next;
+    }
+    const Op *op = next ? node_op(next) : NULL;
+    return op && !next->mark && !op->update ? next : NULL;
+}
+
+// Puts nodes right behind what only they read: a variable's first value is drawn, scaled and assigned before the next one is
+// drawn. `order` is one that respects the edges. A node's mark is what it waits for, -1 when it has its place.
+static Status *bring_forward(Node **order, size_t n) {
+    Node **old = malloc((n + 1) * sizeof *old);
+    NEED_MEMORY(old);
+    memcpy(old, order, n * sizeof *old);
+    for (size_t i = 0; i < n; i++)
+        old[i]->mark = node_count_before(old[i]);
+    size_t placed = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (Node *node = old[i]; node && node->mark >= 0; node = goes_on(node)) {
+            order[placed++] = node;
+            node->mark = -1;
+            for (size_t u = 0; u < node->uses.n; u++)
+                node->uses.p[u].node->mark -= !node_use_goes_back(node, node->uses.p[u]);
+        }
+    }
+    free(old);
+    return OK;
+}
+
 static Status *order_nodes(Ordering *o) {
     Plan *plan = o->plan;
     size_t n;
     TRY(graph_order(o->draft->graph, o->order, &n));
+    TRY(bring_forward(o->order, n));
     // _Fetch nodes only mark edges; they have no place in the plan.
     for (size_t i = 0; i < o->draft->graph->nodes.n; i++)
         if (o->draft->graph->nodes.p[i])

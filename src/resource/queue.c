@@ -16,6 +16,7 @@ static void queue_clear(Resource *resource) {
     ring_clear(&queue->ring);
     free(queue->dtypes);
     free(queue->shapes);
+    free(queue->number_state);
     mutex_clear(&queue->lock);
 }
 
@@ -30,10 +31,32 @@ static void queue_drop(Resource *resource) {
     queue_close((Queue *)resource, true, NULL, ignore, NULL);
 }
 
-const ResourceType queue_type = {"FIFOQueue", sizeof(Queue), queue_clear, queue_drop};
+const ResourceType queue_type = {"Queue", sizeof(Queue), queue_clear, queue_drop};
+
+static const char *const KIND_NAMES[] = {"FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"};
+
+static const char *kind_of(const Queue *queue) {
+    return KIND_NAMES[queue->kind];
+}
+
+static Status *check_spec(const QueueSpec *spec) {
+    NEED(spec->n > 0, INVALID_ARGUMENT, "a queue has at least one component");
+    NEED(spec->kind != QUEUE_PADDING || spec->shapes, INVALID_ARGUMENT,
+         "Shapes must be provided for all components, but received %d dtypes and 0 shapes.", spec->n);
+    NEED(spec->kind != QUEUE_PRIORITY || (spec->dtypes[0] == DT_int64 && (!spec->shapes || !spec->shapes[0].rank)),
+         INVALID_ARGUMENT, "the first component of a priority queue is a scalar of int64");
+    NEED(spec->min_after >= 0, INVALID_ARGUMENT, "min_after_dequeue %lld must be >= 0", (long long)spec->min_after);
+    NEED(spec->capacity < 0 || !spec->min_after || spec->min_after < spec->capacity, INVALID_ARGUMENT,
+         "min_after_dequeue %lld must be < capacity %lld", (long long)spec->min_after, (long long)spec->capacity);
+    return OK;
+}
 
 static Status *queue_init(Queue *queue, const QueueSpec *spec) {
     queue->width = spec->n;
+    queue->kind = spec->kind;
+    queue->min_after = spec->min_after;
+    memcpy(queue->seeds, spec->seeds, sizeof queue->seeds);
+    queue->number = spec->number;
     queue->capacity = spec->capacity < 0 ? INT64_MAX : spec->capacity;
     queue->ring.width = spec->n;
     queue->dtypes = calloc((size_t)spec->n, sizeof *queue->dtypes);
@@ -46,7 +69,8 @@ static Status *queue_init(Queue *queue, const QueueSpec *spec) {
         queue->dtypes[c] = dtype;
         if (!spec->shapes)
             continue;
-        NEED(shape_is_known(&spec->shapes[c]), INVALID_ARGUMENT,
+        bool fine = spec->kind == QUEUE_PADDING ? spec->shapes[c].rank >= 0 : shape_is_known(&spec->shapes[c]);
+        NEED(fine, INVALID_ARGUMENT,
              "component %d of a queue has shape %s, which is not fully known", c, shape_text(&spec->shapes[c]));
         queue->shapes[c] = spec->shapes[c];
     }
@@ -54,7 +78,7 @@ static Status *queue_init(Queue *queue, const QueueSpec *spec) {
 }
 
 Status *queue_new(const QueueSpec *spec, Queue **out) {
-    NEED(spec->n > 0, INVALID_ARGUMENT, "a queue has at least one component");
+    TRY(check_spec(spec));
     AUTO(resource) Resource *resource = NULL;
     TRY(resource_new(&queue_type, &resource));
     Queue *queue = (Queue *)resource;
@@ -62,6 +86,7 @@ Status *queue_new(const QueueSpec *spec, Queue **out) {
     queue->enqueues.end = &queue->enqueues.first;
     queue->dequeues.end = &queue->dequeues.first;
     TRY(queue_init(queue, spec));
+    queue->number_state = spec->number_state;
     *out = (Queue *)resource_retain(resource);
     return OK;
 }
@@ -77,6 +102,14 @@ int queue_components(const Queue *queue) {
 Status *queue_check_spec(Queue *queue, const QueueSpec *spec) {
     Str name = queue->resource.name;
     int64_t capacity = spec->capacity < 0 ? INT64_MAX : spec->capacity;
+    NEED(spec->kind == queue->kind, INVALID_ARGUMENT, "Shared queue '%.*s' is a %s, not a %s", STR_ARGS(name),
+         kind_of(queue), KIND_NAMES[spec->kind]);
+    NEED(spec->min_after == queue->min_after, INVALID_ARGUMENT,
+         "Shared queue '%.*s' has min_after_dequeue %lld but requested min_after_dequeue was %lld.", STR_ARGS(name),
+         (long long)queue->min_after, (long long)spec->min_after);
+    NEED(!memcmp(spec->seeds, queue->seeds, sizeof queue->seeds), INVALID_ARGUMENT,
+         "Shared queue '%.*s' has random seeds (%lld, %lld) but requested seeds are (%lld, %lld).", STR_ARGS(name),
+         (long long)queue->seeds[0], (long long)queue->seeds[1], (long long)spec->seeds[0], (long long)spec->seeds[1]);
     NEED(capacity == queue->capacity, INVALID_ARGUMENT,
          "Shared queue '%.*s' has capacity %lld but requested capacity was %lld", STR_ARGS(name),
          (long long)(queue->capacity == INT64_MAX ? -1 : queue->capacity), (long long)spec->capacity);
@@ -204,12 +237,12 @@ static Progress fail(Waiter *waiter, Status *status) {
 
 static Status *closed_status(const Queue *queue, bool again) {
     NEED(!again, CANCELLED, "Queue '%.*s' is already closed.", STR_ARGS(queue->resource.name));
-    FAIL(CANCELLED, "%s '%.*s' is closed.", queue_type.name, STR_ARGS(queue->resource.name));
+    FAIL(CANCELLED, "%s '%.*s' is closed.", kind_of(queue), STR_ARGS(queue->resource.name));
 }
 
 static Status *insufficient_status(const Queue *queue, int64_t wanted) {
     FAIL(OUT_OF_RANGE, "%s '%.*s' is closed and has insufficient elements (requested %lld, current size %lld)",
-         queue_type.name, STR_ARGS(queue->resource.name), (long long)wanted, (long long)queue->ring.n);
+         kind_of(queue), STR_ARGS(queue->resource.name), (long long)wanted, (long long)queue->ring.n);
 }
 
 static Status *reserve(TupleRing *ring, size_t n) {
@@ -237,6 +270,7 @@ static Progress serve_enqueue(Queue *queue, Waiter *waiter) {
         for (int c = 0; c < queue->width; c++)
             tuple[c] = waiter->kind == WAIT_ENQUEUE ? tensor_retain(&waiter->components[c])
                                                     : queue_row(&waiter->components[c], waiter->moved);
+        queue_settle(queue);
         progress = MOVED;
     }
     return waiter->moved == waiter->wanted ? COMPLETE : progress;
@@ -255,7 +289,30 @@ static Progress take(Queue *queue, Waiter *waiter, int64_t n) {
     return COMPLETE;
 }
 
+// Where there is no order to keep, elements are picked as they come.
+static Progress serve_pick(Queue *queue, Waiter *waiter) {
+    int64_t missing = waiter->wanted - (int64_t)waiter->taken.n;
+    if (queue->closed && missing > (int64_t)queue->ring.n) {
+        Status *lost = queue_put_back(queue, &waiter->taken);
+        if (lost)
+            return fail(waiter, lost);
+        if (!waiter->up_to || !queue->ring.n || queue->kind == QUEUE_PRIORITY)
+            return fail(waiter, insufficient_status(queue, waiter->wanted));
+        waiter->wanted = missing = (int64_t)queue->ring.n;
+    }
+    int64_t spare = (int64_t)queue->ring.n - (queue->closed ? 0 : queue->min_after);
+    int64_t n = spare < missing ? spare : missing;
+    Status *status = n > 0 ? reserve(&waiter->taken, (size_t)n) : OK;
+    if (status)
+        return fail(waiter, status);
+    for (int64_t i = 0; i < n; i++)
+        queue_pick(queue, &waiter->taken);
+    return n == missing ? COMPLETE : n > 0 ? MOVED : STUCK;
+}
+
 static Progress serve_dequeue(Queue *queue, Waiter *waiter) {
+    if (!queue_has_order(queue))
+        return serve_pick(queue, waiter);
     int64_t there = (int64_t)queue->ring.n;
     if (there >= waiter->wanted)
         return take(queue, waiter, waiter->wanted);
@@ -304,6 +361,7 @@ static void waiter_cancelled(void *arg) {
     if (waiter->listed) {
         if (queue->dequeues.first == waiter)
             queue->held = 0;
+        status_free(queue_put_back(queue, &waiter->taken));
         list_take(is_dequeue(waiter) ? &queue->dequeues : &queue->enqueues, waiter);
         waiter->listed = false;
         waiter->status = cancelled_status(waiter);
@@ -393,7 +451,7 @@ void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, vo
 static Status *try_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *cancellation, QueueDone *done,
                                 void *arg) {
     NEED(queue->shapes, INVALID_ARGUMENT,
-         "%s's DequeueMany and DequeueUpTo require the components to have specified shapes.", queue_type.name);
+         "%s's DequeueMany and DequeueUpTo require the components to have specified shapes.", kind_of(queue));
     NEED(count >= 0, INVALID_ARGUMENT, "a dequeue of %lld elements", (long long)count);
     Waiter *waiter;
     TRY(waiter_new(queue, WAIT_DEQUEUE_MANY, cancellation, done, arg, &waiter));

@@ -1,5 +1,6 @@
-// Queue — tuples of tensors, first in first out, between steps; whoever can't go on waits without a thread.
+// Queue — tuples of tensors between steps; whoever can't go on waits without a thread.
 //
+// Tuples come out in the order in which they went in, at random, or the ones with the least first component first.
 // Every operation takes a `done` that is called exactly once: before the function returns, or later on the thread whose
 // operation or cancellation made it possible. No lock is held then. Waiters are served in the order in which they came.
 // A tuple goes in and out whole. Errors are TensorFlow's:
@@ -16,11 +17,23 @@ typedef struct Queue Queue;
 
 extern const ResourceType queue_type;
 
+// In a padding queue extents may be unknown: a batch is as large as its largest elements, the rest is zeros. In a priority
+// queue the first component is a scalar of int64; which of several least ones comes first is as the heap of C++ has it.
+typedef enum { QUEUE_FIFO, QUEUE_PADDING, QUEUE_SHUFFLE, QUEUE_PRIORITY } QueueKind;
+
+typedef uint32_t QueueNumber(void *state);
+
 typedef struct {
     const DType *dtypes;
-    const Shape *shapes;  // of one element's components, fully known; NULL: any, then the _many forms are refused
-    int n;                // components, at least 1
-    int64_t capacity;     // elements; < 0: no limit
+    const Shape *shapes;    // of one element's components, fully known; NULL: any, then the _many forms are refused
+    int n;                  // components, at least 1
+    int64_t capacity;       // elements; < 0: no limit
+    QueueKind kind;
+    // Of a shuffling queue:
+    int64_t min_after;      // elements that stay in it until it is closed
+    int64_t seeds[2];       // only to be compared
+    QueueNumber *number;    // gives random numbers, under the queue's lock
+    void *number_state;     // the new queue's, which frees it
 } QueueSpec;
 
 // Takes over `status`. `components`: n tensors, which the callee takes over (or clears); NULL on failure and for what
@@ -43,7 +56,8 @@ void queue_enqueue_many(Queue *queue, const Tensor *components, Cancellation *ca
                         void *arg);
 void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, void *arg);
 // `count` elements stacked along a new first dimension. Elements leave the queue as they come; if the wait fails they go
-// back to its front. With `up_to`, a closed queue gives what it has, if that is anything.
+// back, where there is an order to its front. With `up_to`, a closed queue gives what it has, if that is anything;
+// a priority queue does not.
 void queue_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *cancellation, QueueDone *done,
                         void *arg);
 // Behind the enqueues that wait now; with `cancel_pending` at once, and those fail with CANCELLED. Dequeues go on.

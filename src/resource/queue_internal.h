@@ -12,8 +12,10 @@ typedef struct {
 
 bool ring_reserve(TupleRing *ring, size_t n);   // room for n more
 Tensor *ring_push(TupleRing *ring);             // a slot behind the last, to be filled; there is room
+Tensor *ring_at(const TupleRing *ring, size_t i);
 Tensor *ring_front(const TupleRing *ring);      // not empty
 void ring_drop_front(TupleRing *ring);          // its references have moved on
+void ring_drop_back(TupleRing *ring);
 void ring_clear(TupleRing *ring);
 
 typedef enum { WAIT_ENQUEUE, WAIT_ENQUEUE_MANY, WAIT_CLOSE, WAIT_DEQUEUE, WAIT_DEQUEUE_MANY } WaiterKind;
@@ -45,19 +47,36 @@ struct Queue {
     DType *dtypes;
     Shape *shapes;         // NULL: any
     int width;
-    int64_t capacity;
+    QueueKind kind;
+    int64_t capacity, min_after, seeds[2];
+    QueueNumber *number;
+    void *number_state;
     Mutex lock;
     bool closed;           // this and the rest: guarded by lock
     TupleRing ring;
-    size_t held;           // elements at the front that the first dequeue has got so far; they don't count as here
+    size_t held;           // where elements come out in order: those at the front that the first dequeue has got so far;
+                           // they don't count as here
     WaiterList enqueues;   // closes too
     WaiterList dequeues;
 };
+
+// ---- queues whose elements don't come out in order: queue_order.c
+
+bool queue_has_order(const Queue *queue);
+// Puts the element at the back into its place.
+void queue_settle(Queue *queue);
+// Moves one element to the ring, which has room.
+void queue_pick(Queue *queue, TupleRing *to);
+// Takes elements back; RESOURCE_EXHAUSTED where there is no memory: the rest is lost.
+FALLIBLE Status *queue_put_back(Queue *queue, TupleRing *from);
+
+// ---- tuples: queue_tuple.c
 
 // Row i of a batch: a view that shares its buffer. Retained.
 Tensor queue_row(const Tensor *batch, int64_t i);
 // A dequeued component as a tensor of its own: copied where it is a view. Takes and replaces it.
 FALLIBLE Status *queue_own(Tensor *component);
-// Stacks component `c` of all tuples.
+// Stacks component `c` of all tuples. Unknown extents of `element` are those of the largest; what is smaller has zeros
+// around it.
 FALLIBLE Status *queue_stack(const TupleRing *tuples, int c, DType dtype, Shape element, Tensor *out);
 FALLIBLE Status *queue_check_tuple(const Queue *queue, const Tensor *components, bool many);

@@ -34,11 +34,14 @@ static void forget(Answer *a) {
     *a = (Answer){.n = a->n};
 }
 
+#define SPEC(types, extents, components, most) \
+    {.dtypes = (types), .shapes = (extents), .n = (components), .capacity = (most)}
+
 static Queue *make_queue(int64_t capacity) {
     Queue *queue = NULL;
     DType dtype = DT_int32;
     Shape shape = SCALAR_SHAPE;
-    Status *status = queue_new(&(QueueSpec){&dtype, &shape, 1, capacity}, &queue);
+    Status *status = queue_new(&(QueueSpec)SPEC(&dtype, &shape, 1, capacity), &queue);
     ck_assert_ptr_null(status);
     return queue;
 }
@@ -309,7 +312,7 @@ START_TEST(tuples_are_checked_and_whole) {
     DType dtypes[] = {DT_int32, DT_string};
     Shape shapes[] = {SHAPE(2), SCALAR_SHAPE};
     Queue *queue;
-    Status *status = queue_new(&(QueueSpec){dtypes, shapes, 2, -1}, &queue);
+    Status *status = queue_new(&(QueueSpec)SPEC(dtypes, shapes, 2, -1), &queue);
     ck_assert_ptr_null(status);
     int32_t values[] = {1, 2, 3, 4, 5, 6};
     Tensor pairs = numbers(values, 6), words = {0};
@@ -359,19 +362,20 @@ START_TEST(specifications) {
     DType dtype = DT_int32, bad = DT_INVALID, other = DT_float;
     Shape shape = SCALAR_SHAPE, open = SHAPE(-1);
     Queue *queue;
-    Status *status = queue_new(&(QueueSpec){&bad, NULL, 1, -1}, &queue);
+    Status *status = queue_new(&(QueueSpec)SPEC(&bad, NULL, 1, -1), &queue);
     ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
     status_free(status);
-    status = queue_new(&(QueueSpec){&dtype, &open, 1, -1}, &queue);
+    status = queue_new(&(QueueSpec)SPEC(&dtype, &open, 1, -1), &queue);
     ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
     status_free(status);
-    status = queue_new(&(QueueSpec){&dtype, NULL, 0, -1}, &queue);
+    status = queue_new(&(QueueSpec)SPEC(&dtype, NULL, 0, -1), &queue);
     ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
     status_free(status);
 
-    status = queue_new(&(QueueSpec){&dtype, NULL, 1, 10}, &queue);
+    status = queue_new(&(QueueSpec)SPEC(&dtype, NULL, 1, 10), &queue);
     ck_assert_ptr_null(status);
-    QueueSpec specs[] = {{&dtype, NULL, 1, 10}, {&dtype, NULL, 1, 11}, {&other, NULL, 1, 10}, {&dtype, &shape, 1, 10}};
+    QueueSpec specs[] = {SPEC(&dtype, NULL, 1, 10), SPEC(&dtype, NULL, 1, 11), SPEC(&other, NULL, 1, 10),
+                         SPEC(&dtype, &shape, 1, 10)};
     for (int i = 0; i < 4; i++) {
         status = queue_check_spec(queue, &specs[i]);
         ck_assert_int_eq(status_code(status), i ? INVALID_ARGUMENT : CODE_OK);
@@ -491,6 +495,115 @@ START_TEST(nothing_lost_or_doubled_under_threads) {
 }
 END_TEST
 
+// ---------------------------------------- other orders
+
+// Numbers that count up, from the state.
+static uint32_t counting(void *state) {
+    return (*(uint32_t *)state)++;
+}
+
+static Queue *make_shuffle(int64_t capacity, int64_t min_after, uint32_t first) {
+    Queue *queue = NULL;
+    DType dtype = DT_int32;
+    Shape shape = SCALAR_SHAPE;
+    uint32_t *state = malloc(sizeof *state);
+    *state = first;
+    QueueSpec spec = {.dtypes = &dtype, .shapes = &shape, .n = 1, .capacity = capacity, .kind = QUEUE_SHUFFLE,
+                      .min_after = min_after, .number = counting, .number_state = state};
+    ck_assert_ptr_null(queue_new(&spec, &queue));
+    return queue;
+}
+
+static int32_t get(Queue *queue) {
+    Answer a = {.n = 1};
+    queue_dequeue(queue, NULL, answer, &a);
+    answered(&a, CODE_OK);
+    int32_t value = *(int32_t *)a.got[0].data;
+    forget(&a);
+    return value;
+}
+
+// The drawn element goes, the last one takes its place.
+START_TEST(shuffle_draws) {
+    Queue *queue = make_shuffle(-1, 0, 1);
+    for (int i = 10; i < 14; i++)
+        put(queue, i);
+    const int32_t expected[] = {11, 12, 13, 10};    // 1 of 4, 2 of [10 13 12], 3 % 2 of [10 13], the last
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(get(queue), expected[i]);
+    release(queue);
+}
+END_TEST
+
+START_TEST(shuffle_keeps_a_minimum) {
+    Queue *queue = make_shuffle(4, 2, 0);
+    Answer one = {.n = 1}, many = {.n = 1}, late = {0}, closed = {0};
+    put(queue, 1);
+    put(queue, 2);
+    queue_dequeue(queue, NULL, answer, &one);
+    ck_assert_int_eq(one.calls, 0);
+    put(queue, 3);
+    answered(&one, CODE_OK);
+    ck_assert_int_eq(queue_size(queue), 2);
+    // Takes as elements come, and gives them back where it can't be served.
+    Cancellation cancellation;
+    cancellation_init(&cancellation, NULL);
+    queue_dequeue_many(queue, 4, false, &cancellation, answer, &many);
+    put(queue, 4);
+    put(queue, 5);
+    ck_assert_int_eq(queue_size(queue), 2);
+    cancellation_cancel(&cancellation, NULL);
+    answered(&many, CANCELLED);
+    ck_assert_int_eq(queue_size(queue), 4);
+    enqueue(queue, 6, NULL, &late);
+    ck_assert_int_eq(late.calls, 0);    // full
+    forget(&many);
+    queue_dequeue_many(queue, 9, true, NULL, answer, &many);
+    answered(&late, CODE_OK);
+    ck_assert_int_eq(many.calls, 0);
+    queue_close(queue, false, NULL, answer, &closed);
+    answered(&many, CODE_OK);           // closed: the minimum comes out as well
+    ck_assert_int_eq(many.got[0].shape.dims[0], 5);
+    ck_assert_int_eq(queue_size(queue), 0);
+    forget(&one);
+    forget(&many);
+    cancellation_clear(&cancellation);
+    release(queue);
+}
+END_TEST
+
+// Equal ones in the order of C++'s heap.
+START_TEST(priority_least_first) {
+    Queue *queue = NULL;
+    DType dtypes[] = {DT_int64, DT_int32};
+    Shape shapes[] = {SCALAR_SHAPE, SCALAR_SHAPE};
+    ck_assert_ptr_null(queue_new(&(QueueSpec){.dtypes = dtypes, .shapes = shapes, .n = 2, .capacity = -1,
+                                              .kind = QUEUE_PRIORITY}, &queue));
+    const int64_t priorities[] = {5, 1, 3, 1, 5, 1};
+    for (int32_t i = 0; i < 6; i++) {
+        Answer a = {0};
+        Tensor tuple[2] = {{0}};
+        ck_assert_ptr_null(tensor_new(DT_int64, SCALAR_SHAPE, &tuple[0]));
+        *(int64_t *)tuple[0].data = priorities[i];
+        tuple[1] = numbers(&i, -1);
+        queue_enqueue(queue, tuple, NULL, answer, &a);
+        answered(&a, CODE_OK);
+        tensor_clear(&tuple[0]);
+        tensor_clear(&tuple[1]);
+    }
+    const int32_t expected[] = {1, 5, 3, 2, 0, 4};
+    for (int i = 0; i < 6; i++) {
+        Answer a = {.n = 2};
+        queue_dequeue(queue, NULL, answer, &a);
+        answered(&a, CODE_OK);
+        ck_assert_int_eq(*(int64_t *)a.got[0].data, priorities[expected[i]]);
+        ck_assert_int_eq(*(int32_t *)a.got[1].data, expected[i]);
+        forget(&a);
+    }
+    release(queue);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("queue");
     TCase *cases = tcase_create("queue");
@@ -505,6 +618,9 @@ int main(void) {
     tcase_add_test(cases, tuples_are_checked_and_whole);
     tcase_add_test(cases, specifications);
     tcase_add_test(cases, out_of_its_table_nobody_waits);
+    tcase_add_test(cases, shuffle_draws);
+    tcase_add_test(cases, shuffle_keeps_a_minimum);
+    tcase_add_test(cases, priority_least_first);
     tcase_add_test(cases, nothing_lost_or_doubled_under_threads);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

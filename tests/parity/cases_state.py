@@ -222,13 +222,59 @@ def padding_fifo(tf):
     return [([], {x: values(f32, (n,))}, [put]) for n in (2, 0, 4)] + [(list(many), {}, [])]
 
 
+@script("PaddingFIFOQueueV2", label="in two extents, beside words")
+def padding_fifo_words(tf):
+    types = [tf.int32, tf.string]
+    q = tf.raw_ops.PaddingFIFOQueueV2(component_types=types, shapes=[[None, 2, None], [None]], capacity=10)
+    x, words = tf.placeholder(tf.int32, [None, 2, None], "x"), tf.placeholder(tf.string, [None], "words")
+    put = tf.raw_ops.QueueEnqueueV2(handle=q, components=[x, words])
+    bad = tf.raw_ops.QueueEnqueueV2(handle=q, components=[tf.zeros([2, 3, 1], tf.int32), words])
+    many = tf.raw_ops.QueueDequeueManyV2(handle=q, n=2, component_types=types)
+    rest = tf.raw_ops.QueueDequeueUpToV2(handle=q, n=5, component_types=types)
+    none = tf.raw_ops.QueueDequeueManyV2(handle=q, n=0, component_types=types)
+    one = tf.raw_ops.QueueDequeueV2(handle=q, component_types=types)
+    close = tf.raw_ops.QueueCloseV2(handle=q)
+    feeds = [{x: values(i32, (a, 2, b)), words: values(object, (c,))} for a, b, c in ((1, 3, 2), (2, 1, 0), (0, 2, 1), (2, 2, 2), (1, 1, 4))]
+    return [([], feed, [put]) for feed in feeds] + [(list(none), {}, []), (list(many), {}, []), (list(one), {}, []), ([], feeds[0], [bad], {"error": True}),
+                                                    ([], {}, [close]), (list(rest), {}, []), (list(rest), {}, [], {"error": True})]
+
+
 @script("RandomShuffleQueueV2")
 def shuffle_queue(tf):
     q = tf.raw_ops.RandomShuffleQueueV2(component_types=[tf.int32], shapes=[[]], capacity=10, min_after_dequeue=0, seed=1, seed2=2)
     many = tf.raw_ops.QueueEnqueueManyV2(handle=q, components=[tf.range(6)])
     get = tf.raw_ops.QueueDequeueManyV2(handle=q, n=6, component_types=[tf.int32])
-    total = tf.reduce_sum(get[0])
-    return [([], {}, [many]), ([total], {}, []), ([], {}, [many]), ([get[0]], {}, [], {"loose": True})]
+    return [([], {}, [many]), (list(get), {}, []), ([], {}, [many]), (list(get), {}, [])]
+
+
+@script("RandomShuffleQueueV2", label="with a minimum, closed")
+def shuffle_queue_minimum(tf):
+    types = [tf.int32, tf.float32]
+    q = tf.raw_ops.RandomShuffleQueueV2(component_types=types, shapes=[[], [2]], capacity=20, min_after_dequeue=4, seed=3, seed2=0)
+    many = tf.raw_ops.QueueEnqueueManyV2(handle=q, components=[tf.range(12), tf.constant(values(f32, (12, 2)))])
+    one = tf.raw_ops.QueueDequeueV2(handle=q, component_types=types)
+    three = tf.raw_ops.QueueDequeueManyV2(handle=q, n=3, component_types=types)
+    up_to = tf.raw_ops.QueueDequeueUpToV2(handle=q, n=5, component_types=types)
+    size = tf.raw_ops.QueueSizeV2(handle=q)
+    close = tf.raw_ops.QueueCloseV2(handle=q)
+    return [([], {}, [many]), (list(one), {}, []), (list(three), {}, []), (list(three), {}, []), ([size], {}, []), ([], {}, [close]), (list(one), {}, []),
+            (list(up_to), {}, []), (list(up_to), {}, [], {"error": True}), (list(one), {}, [], {"error": True}), ([], {}, [many], {"error": True})]
+
+
+@script("RandomShuffleQueue", label="the ref form")
+def old_shuffle(tf):
+    q = tf.raw_ops.RandomShuffleQueue(component_types=[tf.float32], shapes=[[]], capacity=5, seed=7)
+    many = tf.raw_ops.QueueEnqueueMany(handle=q, components=[tf.constant([1.0, 2.0, 3.0])])
+    get = tf.raw_ops.QueueDequeue(handle=q, component_types=[tf.float32])
+    return [([], {}, [many])] + [(list(get), {}, [])] * 3
+
+
+@script("PaddingFIFOQueue", label="the ref form")
+def old_padding(tf):
+    q = tf.raw_ops.PaddingFIFOQueue(component_types=[tf.float32], shapes=[[None]], capacity=5)
+    put = [tf.raw_ops.QueueEnqueue(handle=q, components=[tf.ones([n])]) for n in (1, 3)]
+    get = tf.raw_ops.QueueDequeueMany(handle=q, n=2, component_types=[tf.float32])
+    return [([], {}, [put[0]]), ([], {}, [put[1]]), (list(get), {}, [])]
 
 
 @script("PriorityQueueV2")
@@ -236,6 +282,27 @@ def priority(tf):
     q = tf.raw_ops.PriorityQueueV2(component_types=[tf.float32], shapes=[[]], capacity=10)
     many = tf.raw_ops.QueueEnqueueManyV2(handle=q, components=[tf.constant([3, 1, 2], tf.int64), tf.constant([0.3, 0.1, 0.2])])
     get = tf.raw_ops.QueueDequeueV2(handle=q, component_types=[tf.int64, tf.float32])
+    return [([], {}, [many])] + [(list(get), {}, [])] * 3
+
+
+@script("PriorityQueueV2", label="equal priorities, many at a time, closed")
+def priority_ties(tf):
+    types = [tf.int64, tf.int32]
+    q = tf.raw_ops.PriorityQueueV2(component_types=[tf.int32], shapes=[[]], capacity=64)
+    ranks = tf.constant(rng("ties").randint(-2, 3, 40), tf.int64)
+    many = tf.raw_ops.QueueEnqueueManyV2(handle=q, components=[ranks, tf.range(40)])
+    one = tf.raw_ops.QueueDequeueV2(handle=q, component_types=types)
+    ten = tf.raw_ops.QueueDequeueManyV2(handle=q, n=10, component_types=types)
+    up_to = tf.raw_ops.QueueDequeueUpToV2(handle=q, n=30, component_types=types)
+    close = tf.raw_ops.QueueCloseV2(handle=q)
+    return [([], {}, [many]), (list(one), {}, []), (list(ten), {}, []), ([], {}, [close]), (list(ten), {}, []), (list(up_to), {}, [], {"error": True})]
+
+
+@script("PriorityQueue", label="the ref form")
+def old_priority(tf):
+    q = tf.raw_ops.PriorityQueue(component_types=[tf.bool], shapes=[[]], capacity=5)
+    many = tf.raw_ops.QueueEnqueueMany(handle=q, components=[tf.constant([5, -7, 2], tf.int64), tf.constant([True, False, True])])
+    get = tf.raw_ops.QueueDequeue(handle=q, component_types=[tf.int64, tf.bool])
     return [([], {}, [many])] + [(list(get), {}, [])] * 3
 
 

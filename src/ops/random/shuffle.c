@@ -1,21 +1,6 @@
 // RandomShuffle — the rows of a tensor in a random order.
 #include "ops/random/stream.h"
 
-// A generator's numbers, one at a time.
-typedef struct {
-    Philox philox;
-    uint32_t block[4];
-    int left;
-} Numbers;
-
-static uint32_t next_number(Numbers *numbers) {
-    if (!numbers->left) {
-        philox_next(&numbers->philox, numbers->block);
-        numbers->left = 4;
-    }
-    return numbers->block[4 - numbers->left--];
-}
-
 typedef struct {
     int64_t rows;
     Shape shape;
@@ -44,12 +29,12 @@ static Status *shuffle_run(Kernel *k) {
     int64_t n = shuffle->rows, *order = k->scratch;
     if (n <= 1)
         return tensor_copy_elements(k->in[0], k->out[0]);
-    Numbers numbers = {0};
+    PhiloxNumbers numbers = {0};
     TRY(stream_take(k, (uint64_t)div_up(n - 1, 4), &numbers.philox));
     for (int64_t i = 0; i < n; i++)
         order[i] = i;
     for (int64_t i = 0; i < n - 1; i++) {
-        int64_t j = i + next_number(&numbers) % (uint32_t)(n - i), moved = order[i];
+        int64_t j = i + philox_number(&numbers) % (uint32_t)(n - i), moved = order[i];
         order[i] = order[j];
         order[j] = moved;
     }

@@ -10,15 +10,19 @@ static uint64_t system_seed(void) {
     return seed;
 }
 
-Status *stream_open(Opening *o) {
-    Stream *stream = o->state;
-    uint64_t seed = (uint64_t)node_int(o->node, "seed"), seed2 = (uint64_t)node_int(o->node, "seed2");
+Philox seeded_philox(const Node *node) {
+    uint64_t seed = (uint64_t)node_int(node, "seed"), seed2 = (uint64_t)node_int(node, "seed2");
     if (!seed && !seed2) {
         seed = system_seed();
         seed2 = system_seed();
     }
+    return philox_seeded(seed, seed2);
+}
+
+Status *stream_open(Opening *o) {
+    Stream *stream = o->state;
     mutex_init(&stream->lock);
-    stream->philox = philox_seeded(seed, seed2);
+    stream->philox = seeded_philox(o->node);
     return OK;
 }
 

@@ -9,7 +9,8 @@ typedef struct {
     Philox philox;  // guarded by lock
 } Stream;
 
-Status *stream_open(Opening *o);   // from the attributes seed and seed2; both zero: from the system
+Philox seeded_philox(const Node *node);   // from the attributes seed and seed2; both zero: from the system
+Status *stream_open(Opening *o);
 void stream_close(void *state);
 // The generator as it stands; the stream then goes `blocks` further. FAILED_PRECONDITION outside a session.
 FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);

@@ -1,7 +1,8 @@
-// FIFO queues — made at their first use, filled and drained by kernels that wait without holding a thread.
+// Queues — made at their first use, filled and drained by kernels that wait without holding a thread.
 //
 // The first version of each op takes a reference to a string, the second a resource; in memory both are a handle.
 #include "ops/op.h"
+#include "ops/random/stream.h"
 #include "resource/handle.h"
 #include "resource/queue.h"
 
@@ -11,27 +12,84 @@ typedef struct {
     Tensor handle;
 } QueueNode;
 
+static uint32_t number(void *state) {
+    return philox_number(state);
+}
+
+typedef struct {
+    QueueSpec spec;
+    const Node *node;
+} Making;
+
 static Status *create(void *arg, Resource **out) {
+    const Making *making = arg;
+    QueueSpec spec = making->spec;
+    PhiloxNumbers *numbers = spec.kind == QUEUE_SHUFFLE ? calloc(1, sizeof *numbers) : NULL;
+    NEED_MEMORY(numbers || spec.kind != QUEUE_SHUFFLE);
+    if (numbers)
+        numbers->philox = seeded_philox(making->node);
+    spec.number = number;
+    spec.number_state = numbers;
     Queue *queue;
-    TRY(queue_new(arg, &queue));
+    Status *status = queue_new(&spec, &queue);
+    if (status) {
+        free(numbers);
+        return status;
+    }
     *out = (Resource *)queue;
     return OK;
 }
 
-static Status *open_queue(Opening *o) {
+enum { COMPONENTS_MOST = 256 };
+
+// The components that the node names, behind the priority where there is one.
+static Status *make_queue(Opening *o, QueueKind kind, DType *dtypes, Shape *shapes) {
     QueueNode *state = o->state;
-    const AttrValue *types = node_list(o->node, "component_types"), *shapes = node_list(o->node, "shapes");
-    NEED(shapes->n == 0 || shapes->n == types->n, INVALID_ARGUMENT,
-         "a queue of %d components has %d shapes", types->n, shapes->n);
-    QueueSpec spec = {.dtypes = types->types, .shapes = shapes->n ? shapes->shapes : NULL, .n = types->n,
-                      .capacity = node_int(o->node, "capacity")};
+    const AttrValue *types = node_list(o->node, "component_types"), *given = node_list(o->node, "shapes");
+    NEED(given->n == 0 || given->n == types->n, INVALID_ARGUMENT, "a queue of %d components has %d shapes", types->n,
+         given->n);
+    int first = kind == QUEUE_PRIORITY, n = types->n + first;
+    NEED(n <= COMPONENTS_MOST, INVALID_ARGUMENT, "a queue of %d components", n);
+    dtypes[0] = DT_int64;
+    shapes[0] = SCALAR_SHAPE;
+    for (int i = 0; i < types->n; i++)
+        dtypes[first + i] = types->types[i];
+    for (int i = 0; i < given->n; i++)
+        shapes[first + i] = given->shapes[i];
+    Making making = {.node = o->node};
+    making.spec = (QueueSpec){.dtypes = dtypes, .shapes = given->n || n == first ? shapes : NULL, .n = n,
+                              .capacity = node_int(o->node, "capacity"), .kind = kind};
+    if (kind == QUEUE_SHUFFLE) {
+        making.spec.min_after = node_int(o->node, "min_after_dequeue");
+        making.spec.seeds[0] = node_int(o->node, "seed");
+        making.spec.seeds[1] = node_int(o->node, "seed2");
+    }
     Str name = node_str(o->node, "shared_name");
     AUTO(resource) Resource *resource = NULL;
     TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name,
-                                &queue_type, create, &spec, &resource));
-    TRY(queue_check_spec(queue_of(resource), &spec));
+                                &queue_type, create, &making, &resource));
+    TRY(queue_check_spec(queue_of(resource), &making.spec));
     return handle_tensor(resource, DT_INVALID, UNKNOWN_SHAPE, &state->handle);
 }
+
+static Status *open_kind(Opening *o, QueueKind kind) {
+    DType *dtypes = malloc(COMPONENTS_MOST * sizeof *dtypes);
+    Shape *shapes = malloc(COMPONENTS_MOST * sizeof *shapes);
+    Status *status = dtypes && shapes ? make_queue(o, kind, dtypes, shapes)
+                                      : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    free(dtypes);
+    free(shapes);
+    return status;
+}
+
+#define OPENS(name, kind)                        \
+    static Status *name(Opening *o) {            \
+        return open_kind(o, kind);               \
+    }
+OPENS(open_fifo, QUEUE_FIFO)
+OPENS(open_padding, QUEUE_PADDING)
+OPENS(open_shuffle, QUEUE_SHUFFLE)
+OPENS(open_priority, QUEUE_PRIORITY)
 
 static void close_queue(void *state) {
     tensor_clear(&((QueueNode *)state)->handle);
@@ -44,16 +102,24 @@ static Status *queue_run(Kernel *k) {
     return OK;
 }
 
-#define QUEUE(Name, handle)                                                                                       \
+#define QUEUE(Name, handle, types, middle, opens, text)                                                           \
     const Op op_##Name = {                                                                                        \
-        .signature = #Name "() -> handle: " handle "; component_types: list(type) >= 1; shapes: list(shape) >= 0 " \
-                     "= []; capacity: int = -1; container: string = \"\"; shared_name: string = \"\"; stateful",  \
-        .doc = "A queue of tuples, first in first out, made at its first use.", .shape = shape_scalar,             \
-        .open = open_queue, .close = close_queue, .state_size = sizeof(QueueNode), .cpu = ANY_TYPE(queue_run),     \
-        .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,                                                             \
+        .signature = #Name "() -> handle: " handle "; component_types: list(type) >= " types "; capacity: int = -1; " \
+                     middle "container: string = \"\"; shared_name: string = \"\"; stateful",                    \
+        .doc = text, .shape = shape_scalar, .open = opens, .close = close_queue, .state_size = sizeof(QueueNode),  \
+        .cpu = ANY_TYPE(queue_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,                                 \
     };
-QUEUE(FIFOQueue, "ref string")
-QUEUE(FIFOQueueV2, "resource")
+#define QUEUES(Name, ...)              \
+    QUEUE(Name, "ref string", __VA_ARGS__) \
+    QUEUE(Name##V2, "resource", __VA_ARGS__)
+#define SOME "1; shapes: list(shape) >= 0 = []"
+QUEUES(FIFOQueue, SOME, "", open_fifo, "A queue of tuples, first in first out, made at its first use.")
+QUEUES(PaddingFIFOQueue, SOME, "", open_padding,
+       "A queue of tuples, first in first out, of extents that may differ: batches of them are padded with zeros.")
+QUEUES(RandomShuffleQueue, SOME, "min_after_dequeue: int = 0; seed: int = 0; seed2: int = 0; ", open_shuffle,
+       "A queue from which tuples come out at random, while more than min_after_dequeue are there.")
+QUEUES(PriorityQueue, "0 = []; shapes: list(shape) >= 0", "", open_priority,
+       "A queue from which the tuple of the least first component, an int64, comes out first.")
 
 // ---------------------------------------- filling
 
