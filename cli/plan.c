@@ -9,7 +9,8 @@ static const char HELP[] =
     "nothing: a training step. With neither --fetch nor --target, everything that no node reads is fetched.\n"
     "\n"
     "  fixed   sized and prepared beforehand       late   sized when it runs\n"
-    "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name\n"
+    "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name; with the\n"
+    "          bytes that each call lays out anew: weights if they have changed, [n, c, h, w] as [n, h, w, c]\n"
     "  done    known beforehand, or another view of its input: does not run\n"
     "\n"
     "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; its\n"
@@ -28,10 +29,12 @@ static const char *const MODES[] = {"late", "fixed", "done"};
 static void print_node(const mr_plan_node *node, bool json, bool first) {
     if (!json) {
         const char *device = strstr(node->device, "device:");
-        const char *how = node->implementation;
-        printf("  %-5s  %-8s %10s  %-20s %s%s%s%s\n", MODES[node->mode], device ? device + 7 : node->device,
-               node->bytes > 0 ? human_bytes((double)node->bytes) : "", node->op, node->name, how ? "  [" : "",
-               how ? how : "", how ? "]" : "");
+        printf("  %-5s  %-8s %10s  %-20s %s", MODES[node->mode], device ? device + 7 : node->device,
+               node->bytes > 0 ? human_bytes((double)node->bytes) : "", node->op, node->name);
+        if (node->implementation)
+            printf("  [%s%s%s]", node->implementation, node->reordered_bytes ? " reorders " : "",
+                   node->reordered_bytes ? human_bytes((double)node->reordered_bytes) : "");
+        puts("");
         return;
     }
     printf("%s\n  {\"name\": ", first ? "" : ",");
@@ -40,7 +43,7 @@ static void print_node(const mr_plan_node *node, bool json, bool first) {
            node->device, MODES[node->mode], (long long)node->bytes, (long long)node->offset);
     if (node->implementation)
         printf(", \"implementation\": \"%s\"", node->implementation);
-    printf("}");
+    printf(", \"reordered_bytes\": %lld}", (long long)node->reordered_bytes);
 }
 
 const char *plan_memory(const mr_plan_info *info) {
@@ -60,15 +63,18 @@ static void print_plan(const mr_plan *plan, bool json) {
     mr_plan_get_info(plan, &info);
     if (json)
         printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"dynamic\": %s, \"fixed\": %s, \"arena_bytes\": %lld, "
-               "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"nodes\": [",
+               "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"num_reorders\": %zu, "
+               "\"reordered_bytes\": %lld, \"nodes\": [",
                info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
-               (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late);
+               (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late,
+               info.num_reorders, (long long)info.reordered_bytes);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
         print_node(&node, json, i == 0);
     if (json)
         puts("]}");
     else if (info.is_fixed)
-        printf("%zu nodes, %zu of which run; %s\n", info.num_nodes, info.num_run, plan_memory(&info));
+        printf("%zu nodes, %zu of which run; %s; %zu reorders of %s\n", info.num_nodes, info.num_run, plan_memory(&info),
+               info.num_reorders, human_bytes((double)info.reordered_bytes));
     else
         printf("%zu nodes; %s\n", info.num_nodes,
                info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");

@@ -208,6 +208,7 @@ def test_plan(model):
     assert modes["_FusedConv2D"] == "fixed" and modes["Const"] == "done"
     assert all("implementation" in node for node in plan["nodes"] if node["op"] in ("_FusedConv2D", "_FusedMatMul"))
     assert plan["num_run"] < plan["num_nodes"] == len(plan["nodes"])
+    assert plan["num_reorders"] == plan["reordered_bytes"] == 0  # constant weights are laid out once
     assert "late" in millrace("plan", model)
 
 
@@ -225,6 +226,8 @@ def test_plan_of_a_training_step(data, tmp_path):
     assert 1 <= said["arena_ratio"] <= 1.10 and said["own_bytes"] > 0
     applied = [node["op"] for node in plan["nodes"]]
     assert applied.count("ResourceApplyAdam") == 6 and applied.count("_ResourceApplyAdamMatMul") == 2
+    reordered = [node["reordered_bytes"] for node in plan["nodes"] if node["reordered_bytes"]]
+    assert sum(reordered) == plan["reordered_bytes"] and len(reordered) == plan["num_reorders"]
     text = millrace("plan", tmp_path / "t.pb", *choice[:6], "--target", "train_step")
     assert "times its lower bound" in text and "outside of it" in text
     assert "nothing" in millrace("plan", tmp_path / "t.pb", "--target", "nothing", code=1)

@@ -93,6 +93,7 @@ typedef struct mr_plan_node {
     int64_t bytes;             /* of its outputs together; -1 where unknown */
     int64_t offset;            /* of the first output in the step's memory; -1: a buffer of its own, or none */
     const char *implementation; /* which of several was chosen, by its name; NULL: there is one, or it isn't known yet */
+    int64_t reordered_bytes;   /* that each run lays out anew: weights, if they changed, and [n, c, h, w] as [n, h, w, c] */
 } mr_plan_node;
 
 typedef struct mr_plan_info {
@@ -105,6 +106,8 @@ typedef struct mr_plan_info {
     int64_t lower_bound;       /* the most of that in use at one time: no packing needs less */
     int64_t own_bytes;         /* sized results outside, in buffers of their own: a variable's, or fetched */
     size_t num_late;           /* nodes whose results lie outside too, and get their size when they run */
+    size_t num_reorders;       /* nodes that lay something out anew in each run */
+    int64_t reordered_bytes;   /* how much, at most */
 } mr_plan_info;
 
 /* The plan as it would be for these feeds; `values` as for TF_SessionRun. Runs nothing. */

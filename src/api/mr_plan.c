@@ -64,14 +64,17 @@ static bool is_listed(const Plan *plan, int32_t i) {
     return plan->nodes[i].flow != FLOW_ARG;  // a feed
 }
 
-// What a step allocates besides its arena, where that can be known.
-static void count_outside(const Plan *plan, const Fixed *fixed, mr_plan_info *info) {
+// What a step allocates besides its arena and what it lays out anew, where that can be known.
+static void count_step(const Plan *plan, const Fixed *fixed, mr_plan_info *info) {
     for (int32_t i = 0; i < fixed->n_run; i++) {
         const PlanNode *p = &plan->nodes[fixed->run[i]];
         if (fixed->modes[fixed->run[i]] == NODE_LATE) {
             info->num_late++;
             continue;
         }
+        int64_t reordered = fixed->prepared[fixed->run[i]].making->reordered;
+        info->num_reorders += reordered > 0;
+        info->reordered_bytes += reordered;
         for (int32_t slot = p->out; slot < p->out + p->binding.n_out; slot++) {
             size_t bytes;
             if (fixed->offsets[slot] != IN_NO_ARENA || plan->slots[slot].root != slot)
@@ -91,7 +94,7 @@ void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
     if (plan->fixed) {
         info.arena_bytes = (int64_t)plan->fixed->arena_bytes;
         info.lower_bound = (int64_t)plan->fixed->lower_bound;
-        count_outside(plan->plan, plan->fixed, &info);
+        count_step(plan->plan, plan->fixed, &info);
     }
     give(out, &info, sizeof info);
 }
@@ -129,8 +132,10 @@ int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
     }
     if (fixed && p->binding.n_out && fixed->offsets[p->out] != IN_NO_ARENA)
         info.offset = fixed->offsets[p->out];
-    if (fixed && fixed->prepared[i].making)
+    if (fixed && fixed->prepared[i].making) {
         info.implementation = fixed->prepared[i].making->how;
+        info.reordered_bytes = fixed->prepared[i].making->reordered;
+    }
     give(out, &info, sizeof info);
     return 1;
 }

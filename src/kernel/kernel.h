@@ -66,6 +66,7 @@ struct Prepare {
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small
     int same;                     // set: 1 + the input that output 0 equals; where they can share memory there is no call
+    int64_t reordered;            // set: bytes that a call lays out anew: weights that changed, planes as pixels
     const char *how;              // set: which implementation was chosen, for people; lives as long as `own`
     RunFn *run;                   // comes with the row of the dtype; may be replaced by a faster one
     int threads;                  // the most that a call may use

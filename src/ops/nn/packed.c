@@ -59,6 +59,7 @@ void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const vo
     packing_init(p, input, bytes, pack, object, out);
     out->at = round_up(p->scratch, 64);
     p->scratch = out->at + (out->constant ? 0 : bytes);
+    p->reordered += out->constant ? 0 : (int64_t)bytes;
 }
 
 bool packing_may_keep(const Prepare *p, int input) {

@@ -34,6 +34,7 @@ Status *stage_input(Prepare *p, DType dtype, DType compute, const Shape *shape, 
         stage.moves = true;
         copy_transpose(shape, (const int[]){0, 2, 3, 1}, stage.from_size, &stage.move);
         stage.at_moved = reserve(p, n * stage.from_size);
+        p->reordered += (int64_t)(n * stage.from_size);
     }
     if (stage.casts)
         stage.at_cast = reserve(p, n * stage.to_size);
@@ -50,6 +51,7 @@ Status *stage_output(Prepare *p, DType dtype, DType compute, const Shape *shape,
         stage.moves = true;
         copy_transpose(&pixels, (const int[]){0, 3, 1, 2}, stage.to_size, &stage.move);
         stage.at_moved = reserve(p, n * stage.to_size);
+        p->reordered += (int64_t)(n * stage.to_size);
     }
     if (stage.casts)
         stage.at_cast = reserve(p, n * stage.from_size);
