@@ -56,7 +56,7 @@ struct OnednnOp {
     // Weights: plain -> what the primitive reads, or what it writes -> plain.
     int weights;                     // which argument they are
     Layout *plain;
-    dnnl_primitive_t reorder;        // NULL: the plain ones are taken, or written
+    dnnl_primitive_t reorder[2];     // by one thread, by `threads`; NULL: the plain ones are taken, or written
 };
 
 bool onednn_available(void) {
@@ -150,8 +150,9 @@ void onednn_free(OnednnOp *op) {
     for (int i = 0; i < ARGS; i++)
         layout_free(lib, op->layout[i]);
     layout_free(lib, op->plain);
-    if (op->reorder)
-        lib->dnnl_primitive_destroy(op->reorder);
+    for (int v = 0; v < 2; v++)
+        if (op->reorder[v])
+            lib->dnnl_primitive_destroy(op->reorder[v]);
     if (op->stream)
         lib->dnnl_stream_destroy(op->stream);
     free(op);
@@ -161,8 +162,8 @@ static bool writes_weights(const OnednnOp *op) {
     return op->weights == ARG_OUT;
 }
 
-// The conversion between the plain layout of weights and the op's own, if they differ.
-static bool make_reorder(const Onednn *lib, OnednnOp *op) {
+// The conversion between the plain layout of weights and the op's own, if they differ, by the threads of a variant.
+static bool make_reorder(const Onednn *lib, OnednnOp *op, int variant) {
     const Layout *own = op->layout[op->weights];
     if (lib->dnnl_memory_desc_equal(op->plain, own))
         return true;
@@ -171,7 +172,7 @@ static bool make_reorder(const Onednn *lib, OnednnOp *op) {
     dnnl_primitive_attr_t attr = make_attr(lib, NULL);
     bool good = attr && lib->dnnl_reorder_primitive_desc_create(&pd, from, lib->engine, to, lib->engine, attr) ==
                             dnnl_success;
-    good = good && lib->dnnl_primitive_create(&op->reorder, pd) == dnnl_success;
+    good = good && lib->dnnl_primitive_create(&op->reorder[variant], pd) == dnnl_success;
     const Layout *scratch = good ? lib->dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0) : NULL;
     good = good && (!scratch || lib->dnnl_memory_desc_get_size(scratch) == 0);
     if (pd)
@@ -190,12 +191,13 @@ static OnednnOp *finish_op(const Onednn *lib, OnednnOp *op, bool good, MakeVaria
     good = good && lib->dnnl_stream_create(&op->stream, lib->engine, dnnl_stream_default_flags) == dnnl_success;
     if (good && op->threads > 1) {
         OnednnScope scope = onednn_begin(op->threads, NULL);
-        good = make(lib, op, &op->variant[1], what, op->name);
+        good = make(lib, op, &op->variant[1], what, op->name) && make_reorder(lib, op, 1);
         onednn_end(scope);
     }
     if (good) {
         OnednnScope scope = onednn_begin(1, NULL);
-        good = make(lib, op, &op->variant[0], what, op->threads > 1 ? ignored : op->name) && make_reorder(lib, op);
+        good = make(lib, op, &op->variant[0], what, op->threads > 1 ? ignored : op->name) &&
+               make_reorder(lib, op, 0);
         onednn_end(scope);
     }
     if (!good) {
@@ -203,7 +205,7 @@ static OnednnOp *finish_op(const Onednn *lib, OnednnOp *op, bool good, MakeVaria
         return NULL;  // NOLINT(clang-analyzer-unix.Malloc): onednn_free gave it back
     }
     // The library's own scratch, then room for weights that it writes in its own layout.
-    bool converts = op->reorder && writes_weights(op);
+    bool converts = op->reorder[0] && writes_weights(op);
     op->work = round_up(op->work, 64);
     op->scratch = op->work + (converts ? round_up(lib->dnnl_memory_desc_get_size(op->layout[ARG_OUT]), 64) : 0);
     return op;
@@ -394,22 +396,38 @@ const char *onednn_name(const OnednnOp *op) {
     return op->name;
 }
 size_t onednn_packed_bytes(const OnednnOp *op) {
-    return op->reorder && !writes_weights(op) ? onednn_library()->dnnl_memory_desc_get_size(op->layout[ARG_B]) : 0;
+    bool packs = op->reorder[0] && !writes_weights(op);
+    return packs ? onednn_library()->dnnl_memory_desc_get_size(op->layout[ARG_B]) : 0;
 }
 
-static bool run_reorder(const Onednn *lib, const OnednnOp *op, const void *from, void *to) {
+// Claims the threads of an op, and tells the library of them. With one, nothing is claimed.
+typedef struct {
+    Gang gang;
+    int threads;
+    OnednnScope scope;
+} Claim;
+
+static void claim_begin(const OnednnOp *op, Claim *claim) {
+    claim->threads = op->threads > 1 ? gang_claim(&claim->gang, op->threads) : 1;
+    claim->scope = onednn_begin(claim->threads, claim->threads > 1 ? &claim->gang : NULL);
+}
+static void claim_end(Claim *claim) {
+    onednn_end(claim->scope);
+    if (claim->threads > 1)
+        gang_release(&claim->gang);
+}
+
+static bool run_reorder(const Onednn *lib, const OnednnOp *op, int threads, const void *from, void *to) {
     dnnl_memory_t a = NULL, b = NULL;
     const Layout *own = op->layout[op->weights];
     const Layout *source = writes_weights(op) ? own : op->plain, *target = writes_weights(op) ? op->plain : own;
-    OnednnScope scope = onednn_begin(1, NULL);
     bool good = lib->dnnl_memory_create(&a, source, lib->engine, (void *)(uintptr_t)from) == dnnl_success &&
                 lib->dnnl_memory_create(&b, target, lib->engine, to) == dnnl_success;
     if (good) {
         dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, a}, {DNNL_ARG_TO, b}};
-        good = lib->dnnl_primitive_execute(op->reorder, op->stream, 2, args) == dnnl_success &&
+        good = lib->dnnl_primitive_execute(op->reorder[threads > 1], op->stream, 2, args) == dnnl_success &&
                lib->dnnl_stream_wait(op->stream) == dnnl_success;
     }
-    onednn_end(scope);
     if (a)
         lib->dnnl_memory_destroy(a);
     if (b)
@@ -418,7 +436,13 @@ static bool run_reorder(const Onednn *lib, const OnednnOp *op, const void *from,
 }
 
 bool onednn_pack(const OnednnOp *op, const void *plain, void *packed) {
-    return op->reorder && !writes_weights(op) && run_reorder(onednn_library(), op, plain, packed);
+    if (!op->reorder[0] || writes_weights(op))
+        return false;
+    Claim claim;
+    claim_begin(op, &claim);
+    bool good = run_reorder(onednn_library(), op, claim.threads, plain, packed);
+    claim_end(&claim);
+    return good;
 }
 
 static bool execute(const Onednn *lib, OnednnOp *op, Variant *variant, void *const data[ARGS]) {
@@ -447,16 +471,14 @@ static bool execute(const Onednn *lib, OnednnOp *op, Variant *variant, void *con
 bool onednn_run(OnednnOp *op, const void *a, const void *b, const void *bias, void *out, void *scratch) {
     const Onednn *lib = onednn_library();
     char *work = scratch;
-    bool converts = op->reorder && writes_weights(op);
+    bool converts = op->reorder[0] && writes_weights(op);
     void *target = converts ? work + op->work : out;
     void *data[ARGS] = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, (void *)(uintptr_t)bias, target, work};
-    Gang gang;
-    int threads = op->threads > 1 ? gang_claim(&gang, op->threads) : 1;
-    OnednnScope scope = onednn_begin(threads, threads > 1 ? &gang : NULL);
-    bool good = execute(lib, op, &op->variant[threads > 1], data);
-    onednn_end(scope);
-    if (threads > 1)
-        gang_release(&gang);
-    return good && (!converts || run_reorder(lib, op, target, out));
+    Claim claim;
+    claim_begin(op, &claim);
+    bool good = execute(lib, op, &op->variant[claim.threads > 1], data);
+    good = good && (!converts || run_reorder(lib, op, claim.threads, target, out));
+    claim_end(&claim);
+    return good;
 }
 #endif
