@@ -65,9 +65,10 @@ struct Node;
 struct NodeBuilder;
 typedef struct {
     const char *op;              // of that node
-    // Whether `next`, the only reader of the last of a chain, may join. chain[0] is the op's own node.
+    // Whether `next`, the only reader of output 0 of the last of a chain, may join. chain[0] is the op's own node.
     bool (*takes)(struct Node *const *chain, int n, const struct Node *next);
-    // The inputs and attributes of the node that stands for the chain.
+    // The inputs and attributes of the node that stands for the chain. Its outputs begin with those of the last, then
+    // come the others of chain[0].
     Status *(*write)(struct NodeBuilder *builder, struct Node *const *chain, int n);
 } Contraction;
 
@@ -106,6 +107,7 @@ typedef struct Op {
     uint32_t flags;              // OP_*
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
+    uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says it)
     const Contraction *contraction;
     const Intake *intake;
     FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none

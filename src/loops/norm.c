@@ -53,8 +53,8 @@ int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *l
 }
 
 void batch_norm_moments(DType dtype, const void *x, const void *y, const void *shift_x, const void *shift_y,
-                        int64_t rows, int64_t channels, double *sums) {
-    loops_table()->window->moments[slot(dtype)](x, y, shift_x, shift_y, rows, channels, sums);
+                        NormGate gate, int64_t rows, int64_t channels, double *sums) {
+    loops_table()->window->moments[slot(dtype)](x, y, shift_x, shift_y, gate.a, gate.b, rows, channels, sums);
 }
 
 void batch_norm_statistics(DType dtype, const double *sums, const void *shift, int64_t rows, int64_t channels,
@@ -76,9 +76,9 @@ void batch_norm_factors(DType dtype, const void *mean, const void *variance, con
     }
 }
 
-void batch_norm_rows(DType dtype, const void *x, const void *a, const void *b, void *y, int64_t rows, int64_t channels,
-                     bool relu) {
-    loops_table()->window->scale_rows[slot(dtype)](x, a, b, y, rows, channels, relu);
+void batch_norm_rows(DType dtype, const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
+                     int64_t channels, bool relu) {
+    loops_table()->window->scale_rows[slot(dtype)](x, a, b, side, y, rows, channels, relu);
 }
 
 void batch_norm_grad_factors(DType dtype, const double *sums, const void *mean, const void *variance,
@@ -98,8 +98,8 @@ void batch_norm_grad_factors(DType dtype, const double *sums, const void *mean, 
 }
 
 void batch_norm_grad_rows(DType dtype, const void *dy, const void *x, const void *a, const void *b, const void *d,
-                          void *dx, int64_t rows, int64_t channels) {
-    loops_table()->window->blend_rows[slot(dtype)](dy, x, a, b, d, dx, rows, channels);
+                          NormGate gate, void *dx, int64_t rows, int64_t channels) {
+    loops_table()->window->blend_rows[slot(dtype)](dy, x, a, b, d, gate.a, gate.b, dx, rows, channels);
 }
 
 size_t local_response_work(DType dtype, int64_t channels) {

@@ -16,25 +16,34 @@ int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *l
 
 // ---- batch normalisation of [rows, channels] ----
 
+// A relu behind the normalisation, as its gradient sees it: dy counts as 0 unless x * a + b > 0, by the factors of the
+// forward pass. {NULL, NULL}: there is none.
+typedef struct {
+    const void *a, *b;
+} NormGate;
+
 // Adds to sums[0..channels) the sums of x - shift_x and to sums[channels..2*channels) those of
-// (x - shift_x) * (y - shift_y). For variances y is x and the shift any row of it. Threads have sums of their own.
+// (x - shift_x) * (y - shift_y). For variances y is x and the shift any row of it. A gate closes by y. Threads have sums
+// of their own.
 void batch_norm_moments(DType dtype, const void *x, const void *y, const void *shift_x, const void *shift_y,
-                        int64_t rows, int64_t channels, double *sums);
+                        NormGate gate, int64_t rows, int64_t channels, double *sums);
 // mean and (biased) variance of the sums of all rows, taken with x as y; either type as dtype.
 void batch_norm_statistics(DType dtype, const double *sums, const void *shift, int64_t rows, int64_t channels,
                            void *mean, void *variance);
 // y = (x - mean) / sqrt(variance + epsilon) * scale + offset, as y = x * a + b: first a and b, then rows.
 void batch_norm_factors(DType dtype, const void *mean, const void *variance, const void *scale, const void *offset,
                         double epsilon, int64_t channels, void *a, void *b);
-void batch_norm_rows(DType dtype, const void *x, const void *a, const void *b, void *y, int64_t rows, int64_t channels,
-                     bool relu);
-// The gradient, of sums taken by moments(dy, x, zeros, mean): d_scale, d_offset and dx = dy * a + x * b + d by rows.
+// `side` (NULL: none) is added behind that, then the result is cut at 0 if `relu`. y may be x or side.
+void batch_norm_rows(DType dtype, const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
+                     int64_t channels, bool relu);
+// The gradient, of sums taken by moments(dy, x, zeros, mean, gate): d_scale, d_offset and dx = dy * a + x * b + d by rows.
 // In inference (`training` false) the statistics are constants.
 void batch_norm_grad_factors(DType dtype, const double *sums, const void *mean, const void *variance,
                              const void *scale, double epsilon, bool training, int64_t rows, int64_t channels,
                              void *d_scale, void *d_offset, void *a, void *b, void *d);
+// dx may be dy.
 void batch_norm_grad_rows(DType dtype, const void *dy, const void *x, const void *a, const void *b, const void *d,
-                          void *dx, int64_t rows, int64_t channels);
+                          NormGate gate, void *dx, int64_t rows, int64_t channels);
 
 // ---- local response normalisation over the channels of [rows, channels] ----
 

@@ -251,6 +251,31 @@ START_TEST(softmax_and_losses) {
 }
 END_TEST
 
+// A sum and a relu on the way out, and what a relu that is open where x * a + b > 0 lets through.
+static void gated_rows(const Values *dy, const Values *x, const Values *a, const Values *b, const Values *m, int rows, int c) {
+    DType dtype = dy->dtype;
+    Values y = values(dtype, rows * c), zeros = values(dtype, c);
+    double *want = malloc((size_t)(rows * c) * 8), *sums = calloc(4 * (size_t)c, 8);
+    memset(zeros.raw, 0, (size_t)c * dtype_size(dtype));
+    for (int i = 0; i < rows * c; i++)
+        want[i] = fmax(0, x->wide[i] * a->wide[i % c] + b->wide[i % c] + dy->wide[i]);
+    batch_norm_rows(dtype, x->raw, a->raw, b->raw, dy->raw, y.raw, rows, c, true);
+    expect_close(&y, want, "relu of the sum");
+    NormGate gate = {a->raw, b->raw};
+    for (int i = 0; i < rows * c; i++) {
+        double open = x->wide[i] * a->wide[i % c] + b->wide[i % c] > 0 ? dy->wide[i] : 0;
+        want[i] = open * a->wide[i % c] + x->wide[i] * b->wide[i % c] + m->wide[i % c];
+        sums[2 * c + i % c] += open, sums[3 * c + i % c] += open * (x->wide[i] - m->wide[i % c]);
+    }
+    batch_norm_moments(dtype, dy->raw, x->raw, zeros.raw, m->raw, gate, rows, c, sums);
+    for (int i = 0; i < 2 * c; i++)
+        ck_assert_double_eq_tol(sums[i], sums[2 * c + i], 1e-3);
+    memcpy(y.raw, dy->raw, (size_t)(rows * c) * dtype_size(dtype));
+    batch_norm_grad_rows(dtype, y.raw, x->raw, a->raw, b->raw, m->raw, gate, y.raw, rows, c);
+    expect_close(&y, want, "gated gradient, in place");
+    free(want), free(sums), release(&y), release(&zeros);
+}
+
 START_TEST(batch_normalisation) {
     enum { R = 150, C = 131 };
     for (int d = 0; d < 2; d++) {
@@ -277,21 +302,23 @@ START_TEST(batch_normalisation) {
             }
         }
         size_t half = 70 * C * dtype_size(dtype);
-        batch_norm_moments(dtype, x.raw, x.raw, x.raw, x.raw, 70, C, sums);
-        batch_norm_moments(dtype, (char *)x.raw + half, (char *)x.raw + half, x.raw, x.raw, R - 70, C, sums);
+        batch_norm_moments(dtype, x.raw, x.raw, x.raw, x.raw, (NormGate){0}, 70, C, sums);
+        batch_norm_moments(dtype, (char *)x.raw + half, (char *)x.raw + half, x.raw, x.raw, (NormGate){0}, R - 70,
+                           C, sums);
         batch_norm_statistics(dtype, sums, x.raw, R, C, mean.raw, variance.raw);
         expect_close(&mean, m, "mean"), expect_close(&variance, v, "variance");
         batch_norm_factors(dtype, mean.raw, variance.raw, scale.raw, offset.raw, eps, C, a.raw, b.raw);
-        batch_norm_rows(dtype, x.raw, a.raw, b.raw, y.raw, R, C, false);
+        batch_norm_rows(dtype, x.raw, a.raw, b.raw, NULL, y.raw, R, C, false);
         expect_close(&y, want, "normalised");
         void *zeros = calloc(C, 8);
         memset(sums, 0, 2 * C * 8);
-        batch_norm_moments(dtype, dy.raw, x.raw, zeros, mean.raw, R, C, sums);
+        batch_norm_moments(dtype, dy.raw, x.raw, zeros, mean.raw, (NormGate){0}, R, C, sums);
         batch_norm_grad_factors(dtype, sums, mean.raw, variance.raw, scale.raw, eps, true, R, C, d_scale.raw,
                                 d_offset.raw, a.raw, b.raw, e.raw);
-        batch_norm_grad_rows(dtype, dy.raw, x.raw, a.raw, b.raw, e.raw, dx.raw, R, C);
+        batch_norm_grad_rows(dtype, dy.raw, x.raw, a.raw, b.raw, e.raw, (NormGate){0}, dx.raw, R, C);
         expect_close(&d_scale, ds, "scale gradient"), expect_close(&d_offset, doff, "offset gradient");
         expect_close(&dx, want_dx, "gradient");
+        gated_rows(&dy, &x, &scale, &offset, &offset, R, C);
         free(sums), free(want), free(want_dx), free(zeros);
         Values *all[] = {&x, &dy, &y, &scale, &offset, &mean, &variance, &a, &b, &e, &d_scale, &d_offset, &dx};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) release(all[i]);

@@ -51,7 +51,7 @@
     X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
-    X(Conv2D) X(_FusedConv2D) X(_FusedDepthwiseConv2dNative) \
+    X(Conv2D) X(_FusedConv2D) X(_FusedBatchNormEx) X(_FusedBatchNormGradEx) X(_FusedDepthwiseConv2dNative) \
     X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \
     X(DepthwiseConv2dNativeBackpropInput) X(DepthwiseConv2dNativeBackpropFilter) \
     X(MaxPool) X(MaxPoolV2) X(MaxPoolGrad) X(MaxPoolGradV2) X(AvgPool) X(AvgPoolGrad) \

@@ -17,11 +17,20 @@ bool draft_is_target(const Draft *draft, const Node *node) {
     return false;
 }
 
-// The node that alone reads `node`, once; NULL where others do, or wait for it.
-static Node *only_reader(const Draft *draft, const Node *node) {
-    if (node->n_outputs != 1 || node->uses.n != 1 || node->uses.p[0].index == CONTROL || draft_is_target(draft, node))
+// The node that alone reads output 0 of `node`, once; NULL where others do, or wait for it. `others`: it may have more
+// outputs, which anybody reads.
+static Node *only_reader(const Draft *draft, const Node *node, bool others) {
+    Node *reader = NULL;
+    if ((node->n_outputs != 1 && !others) || draft_is_target(draft, node))
         return NULL;
-    return node->uses.p[0].node;
+    for (size_t i = 0; i < node->uses.n; i++) {
+        const Use *use = &node->uses.p[i];
+        if (use->index == CONTROL || (use->index == 0 && reader))
+            return NULL;
+        if (use->index == 0)
+            reader = use->node;
+    }
+    return reader;
 }
 
 // Somebody waits for the node itself, not for its value.
@@ -37,7 +46,7 @@ static int collect(const Draft *draft, Node *root, Node *chain[MOST_TAKEN]) {
     int n = 1;
     chain[0] = root;
     while (n < MOST_TAKEN) {
-        Node *next = only_reader(draft, chain[n - 1]);
+        Node *next = only_reader(draft, chain[n - 1], n == 1);
         if (!next || next->n_controls || next->n_outputs != 1 || !str_equal(next->device, root->device) ||
             !contraction->takes(chain, n, next))
             break;
@@ -47,6 +56,51 @@ static int collect(const Draft *draft, Node *root, Node *chain[MOST_TAKEN]) {
         n--;
     return n;
 }
+
+// ---------------------------------------- what would close a cycle
+
+// Whether `from` depends on `on`. `stack` has room for all nodes, whose marks are 0 or, where this has been, 1.
+static bool depends_on(Node *from, const Node *on, Node **stack) {
+    size_t n = 0;
+    stack[n++] = from;
+    from->mark = 1;
+    while (n) {
+        Node *node = stack[--n];
+        if (node == on)
+            return true;
+        for (int i = 0; i < node->n_inputs + node->n_controls; i++) {
+            Node *before = i < node->n_inputs ? node->inputs[i].node : node->controls[i - node->n_inputs];
+            if (before && !before->mark) {
+                before->mark = 1;
+                stack[n++] = before;
+            }
+        }
+    }
+    return false;
+}
+
+// What joins a root that has readers by other outputs must not depend on it in another way than through the chain.
+static Status *is_free(const Draft *draft, Node *const *chain, int n, bool *out) {
+    const Graph *graph = draft->graph;
+    *out = true;
+    if (chain[0]->n_outputs == 1)
+        return OK;
+    Node **stack = malloc((graph->nodes.n + 1) * sizeof *stack);
+    NEED_MEMORY(stack);
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i])
+            graph->nodes.p[i]->mark = 0;
+    for (int i = 1; i < n; i++)
+        for (int in = 0; in < chain[i]->n_inputs; in++) {
+            Node *from = chain[i]->inputs[in].node;
+            if (from != chain[i - 1] && !from->mark)
+                *out &= !depends_on(from, chain[0], stack);
+        }
+    free(stack);
+    return OK;
+}
+
+// ---------------------------------------- the node in their place
 
 static Status *contract(Draft *draft, Node *const *chain, int n) {
     const Contraction *contraction = node_op(chain[0])->contraction;
@@ -61,7 +115,10 @@ static Status *contract(Draft *draft, Node *const *chain, int n) {
     TRY(contraction->write(&builder, chain, n));
     TRY(builder_finish(&builder, &made));
     made->output_shapes[0] = last->output_shapes[0];
-    return graph_replace_output((Output){last, 0}, (Output){made, 0});
+    TRY(graph_replace_output((Output){last, 0}, (Output){made, 0}));
+    for (int i = 1; i < chain[0]->n_outputs; i++)
+        TRY(graph_replace_output((Output){chain[0], i}, (Output){made, i}));
+    return OK;
 }
 
 // ---------------------------------------- what comes before
@@ -69,7 +126,7 @@ static Status *contract(Draft *draft, Node *const *chain, int n) {
 static bool joins(const Draft *draft, const Node *node, const Intake *intake, int first, int n) {
     for (int i = first; i < first + n; i++) {
         const Node *before = node->inputs[i].node;
-        if (only_reader(draft, before) != node || !str_equal(before->device, node->device) || !intake->takes(node, before))
+        if (only_reader(draft, before, false) != node || !str_equal(before->device, node->device) || !intake->takes(node, before))
             return false;
     }
     return n > 0;
@@ -116,7 +173,10 @@ Status *pass_contract(Draft *draft) {
         if (!node_op(root)->contraction)
             continue;
         int taken = collect(draft, root, chain);
+        bool good = true;
         if (taken > 1)
+            TRY(is_free(draft, chain, taken, &good));
+        if (taken > 1 && good)
             TRY(contract(draft, chain, taken));
     }
     return OK;

@@ -409,6 +409,52 @@ START_TEST(contracts_under_gradients) {
 }
 END_TEST
 
+static Output training_norm(Output x, int64_t channels, float step) {
+    Formula *f = &formula;
+    Output none = constant_ramp(SHAPE(0), 0);
+    return OpWith("FusedBatchNormV3", ATTRS(BOOL_ATTR("is_training", true)), x, constant_ramp(SHAPE(channels), step),
+                  constant_ramp(SHAPE(channels), -step), none, none);
+}
+
+// A block with a shortcut, as in residual networks, of a batch that isn't known.
+START_TEST(contracts_norms_with_sum_and_relu) {
+    uint32_t all = BIT(PASS_SIMPLIFY) | BIT(PASS_FOLD) | BIT(PASS_CONTRACT) | BIT(PASS_FUSE);
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1, 6, 6, 8)), in = Neg(x), c = conv(in, 8, 8);  // what is fed may have any shape
+    Output inner = Op("Relu", training_norm(c, 8, 0.3f)), second = training_norm(conv(inner, 8, 8), 8, 0.2f);
+    Output first = Op("Relu", Add(second, in));
+    Output y = Op("Relu", Add(first, training_norm(conv(first, 8, 8), 8, 0.1f))), loss = Op("L2Loss", y), dx[2];
+    Output xs[] = {x, c.node->inputs[1]};
+    GOOD(f->status);
+    GOOD(autodiff_gradients(graph, STR("g"), &loss, 1, xs, 2, NULL, dx));
+    ck_assert_int_eq(count_of(0, &x, 1, dx, 2, "Sum"), 4);
+    static const struct { const char *op; int n; } left[] = {
+        {"_FusedBatchNormEx", 3}, {"_FusedBatchNormGradEx", 1}, {"FusedBatchNormGradV3", 2}, {"Sum", 0}, {"AddN", 0},
+        {"Relu", 0}, {"ReluGrad", 0},
+    };
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        ck_assert_msg(count_of(all, &x, 1, dx, 2, left[i].op) == left[i].n, "%d %s",
+                      count_of(all, &x, 1, dx, 2, left[i].op), left[i].op);
+    check_alike(all, x, SHAPE(3, 6, 6, 8), y);
+    for (int i = 0; i < 2; i++)
+        check_alike(all, x, SHAPE(3, 6, 6, 8), dx[i]);
+}
+END_TEST
+
+START_TEST(norms_stay_where_they_can_not_join) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1, 6, 6, 8)), in = Neg(x), n = training_norm(in, 8, 0.3f);
+    Output mean = {n.node, 1}, by_mean = Add(n, Mul(in, mean));  // what is added waits for the normalisation
+    Output other = placeholder(SHAPE(-1, 6, 6, 8));
+    ck_assert_int_eq(contracted_count(x, &by_mean, 1, "_FusedBatchNormEx"), 0);
+    check_contracted(x, SHAPE(2, 6, 6, 8), by_mean);
+    Output apart = Add(training_norm(in, 8, 0.3f), Neg(other)), feeds[] = {x, other};  // batches that may differ
+    ck_assert_int_eq(count_of(BIT(PASS_CONTRACT), feeds, 2, &apart, 1, "_FusedBatchNormEx"), 0);
+    Output seen[] = {Op("Relu", n), n};
+    ck_assert_int_eq(contracted_count(x, seen, 2, "_FusedBatchNormEx"), 0);
+}
+END_TEST
+
 START_TEST(packs_memory_to_the_bound) {
     Interval intervals[] = {{0, 1, 64, 0}, {1, 2, 128, 0}, {2, 3, 64, 0}, {0, 3, 256, 0}};
     size_t bytes, bound;
@@ -488,6 +534,8 @@ int main(void) {
     tcase_add_test(tests, contraction_takes_only_what_fits);
     tcase_add_test(tests, contracts_under_gradients);
     tcase_add_test(tests, passes_over_what_is_only_waited_for);
+    tcase_add_test(tests, contracts_norms_with_sum_and_relu);
+    tcase_add_test(tests, norms_stay_where_they_can_not_join);
     tcase_add_test(tests, packs_memory_to_the_bound);
     tcase_add_test(tests, packs_many_small_values);
     tcase_add_test(tests, packs_where_the_largest_first_miss);

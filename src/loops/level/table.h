@@ -47,11 +47,12 @@ typedef struct {
     void (*cross_entropy[2])(const void *logits, const void *labels, void *loss, void *gradient, int64_t rows, int64_t n);
     void (*sparse_cross_entropy[2])(const void *logits, const int64_t *labels, void *loss, void *gradient, int64_t rows,
                                     int64_t n);
-    void (*moments[2])(const void *x, const void *y, const void *shift_x, const void *shift_y, int64_t rows,
-                       int64_t channels, double *sums);
-    void (*scale_rows[2])(const void *x, const void *a, const void *b, void *y, int64_t rows, int64_t channels, bool relu);
-    void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, void *out,
-                          int64_t rows, int64_t channels);
+    void (*moments[2])(const void *x, const void *y, const void *shift_x, const void *shift_y, const void *gate_a,
+                       const void *gate_b, int64_t rows, int64_t channels, double *sums);
+    void (*scale_rows[2])(const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
+                          int64_t channels, bool relu);
+    void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, const void *gate_a,
+                          const void *gate_b, void *out, int64_t rows, int64_t channels);
     void (*add_channels[2])(const void *x, void *y, int64_t n, double scale);
     void (*local_response[2])(const void *in, void *out, void *work, int64_t rows, int64_t n, int64_t radius,
                               double bias, double alpha, double beta);

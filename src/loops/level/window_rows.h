@@ -98,20 +98,22 @@ static void FN(sparse_cross_entropy)(const void *logits, const int64_t *labels, 
     }
 }
 
-// sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares.
-static void FN(moments)(const void *x_, const void *y_, const void *shift_x, const void *shift_y, int64_t rows,
-                        int64_t channels, double *sums) {
+// sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares. With gates a and b
+// an x counts as 0 unless y * a + b > 0.
+INLINE void FN(moments_of)(const void *x_, const void *y_, const void *shift_x, const void *shift_y, bool gated,
+                           const void *gate_a, const void *gate_b, int64_t rows, int64_t channels, double *sums) {
     enum { TILE = 128 };
     for (int64_t at = 0; at < channels; at += TILE) {
         int64_t n = channels - at < TILE ? channels - at : TILE;
         const T *sx = (const T *)shift_x + at, *sy = (const T *)shift_y + at;
+        const T *a = gated ? (const T *)gate_a + at : sx, *b = gated ? (const T *)gate_b + at : sx;
         for (int64_t first = 0; first < rows; first += 64) {
             int64_t last = rows - first < 64 ? rows : first + 64;
             T once[TILE] = {0}, twice[TILE] = {0};
             for (int64_t r = first; r < last; r++) {
                 const T *x = (const T *)x_ + r * channels + at, *y = (const T *)y_ + r * channels + at;
                 for (int64_t c = 0; c < n; c++) {
-                    T d = x[c] - sx[c];
+                    T v = !gated || y[c] * a[c] + b[c] > 0 ? x[c] : 0, d = v - sx[c];
                     once[c] += d;
                     twice[c] += d * (y[c] - sy[c]);
                 }
@@ -124,31 +126,56 @@ static void FN(moments)(const void *x_, const void *y_, const void *shift_x, con
     }
 }
 
-// y = x * a + b, by channel.
-static void FN(scale_rows)(const void *x_, const void *a_, const void *b_, void *y_, int64_t rows, int64_t channels,
-                           bool relu) {
+static void FN(moments)(const void *x, const void *y, const void *shift_x, const void *shift_y, const void *gate_a,
+                        const void *gate_b, int64_t rows, int64_t channels, double *sums) {
+    if (gate_a)
+        FN(moments_of)(x, y, shift_x, shift_y, true, gate_a, gate_b, rows, channels, sums);
+    else
+        FN(moments_of)(x, y, shift_x, shift_y, false, NULL, NULL, rows, channels, sums);
+}
+
+// y = x * a + b, by channel, + side where there is one.
+static void FN(scale_rows)(const void *x_, const void *a_, const void *b_, const void *side_, void *y_, int64_t rows,
+                           int64_t channels, bool relu) {
     const T *a = a_, *b = b_;
+    T least = relu ? 0 : -(T)INFINITY;
     for (int64_t r = 0; r < rows; r++) {
-        const T *x = (const T *)x_ + r * channels;
+        const T *x = (const T *)x_ + r * channels, *side = side_ ? (const T *)side_ + r * channels : NULL;
         T *y = (T *)y_ + r * channels;
-        VECTOR_LOOP
-        for (int64_t c = 0; c < channels; c++) {
-            T v = x[c] * a[c] + b[c];
-            y[c] = relu && v < 0 ? 0 : v;
+        if (side) {
+            VECTOR_LOOP
+            for (int64_t c = 0; c < channels; c++) {
+                T v = x[c] * a[c] + b[c] + side[c];
+                y[c] = v < least ? least : v;
+            }
+        } else {
+            VECTOR_LOOP
+            for (int64_t c = 0; c < channels; c++) {
+                T v = x[c] * a[c] + b[c];
+                y[c] = v < least ? least : v;
+            }
         }
     }
 }
 
-// out = dy * a + x * b + d, by channel.
-static void FN(blend_rows)(const void *dy_, const void *x_, const void *a_, const void *b_, const void *d_, void *out,
-                           int64_t rows, int64_t channels) {
-    const T *a = a_, *b = b_, *d = d_;
+// out = dy * a + x * b + d, by channel; with gates dy counts as 0 unless x * gate_a + gate_b > 0. out may be dy.
+static void FN(blend_rows)(const void *dy_, const void *x_, const void *a_, const void *b_, const void *d_,
+                           const void *gate_a, const void *gate_b, void *out, int64_t rows, int64_t channels) {
+    const T *a = a_, *b = b_, *d = d_, *ga = gate_a, *gb = gate_b;
     for (int64_t r = 0; r < rows; r++) {
         const T *dy = (const T *)dy_ + r * channels, *x = (const T *)x_ + r * channels;
         T *y = (T *)out + r * channels;
-        VECTOR_LOOP
-        for (int64_t c = 0; c < channels; c++)
-            y[c] = dy[c] * a[c] + x[c] * b[c] + d[c];
+        if (ga) {
+            VECTOR_LOOP
+            for (int64_t c = 0; c < channels; c++) {
+                T g = x[c] * ga[c] + gb[c] > 0 ? dy[c] : 0;
+                y[c] = g * a[c] + x[c] * b[c] + d[c];
+            }
+        } else {
+            VECTOR_LOOP
+            for (int64_t c = 0; c < channels; c++)
+                y[c] = dy[c] * a[c] + x[c] * b[c] + d[c];
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 // Reshape and its kin — the same elements in another shape: nothing is moved.
+#include "graph/extents.h"
 #include "ops/array/moving.h"
 
 // ---------------------------------------- Reshape
@@ -55,11 +56,18 @@ static Status *reshape_partial(Shapes *s, Shape *value) {
     return s->in[0].rank == 0 || s->in[0].rank == 1 ? shapes_input_shape(s, 0, value) : OK;
 }
 
+static void reshape_simplify(Formula *f) {
+    const Node *shape = f->x[1].node;
+    if (str_is(shape->type->name, "Shape") && outputs_have_one_shape(f->x[0], shape->inputs[0]))
+        f->results[0] = f->x[0];
+}
+
 const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
     .needs = "scalar_or_vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
     .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
+    .simplify = reshape_simplify,
 };
 
 // ---------------------------------------- ExpandDims, Squeeze

@@ -1,4 +1,5 @@
 // AddN, AccumulateNV2 — the sum of several tensors of one shape.
+#include "graph/extents.h"
 #include "loops/elementwise.h"
 #include "ops/math/product_sum.h"
 
@@ -86,6 +87,15 @@ static Status *add_n_write(NodeBuilder *builder, const Node *node) {
 
 static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write};
 
+// Two of one shape: a sum that may be fused. Products stay: they become one.
+static void add_n_simplify(Formula *f) {
+    DType type = output_type(f->x[0]);
+    if (f->n_x != 2 || is_product_sum(f->x[0].node) || is_product_sum(f->x[1].node))
+        return;
+    if ((type == DT_float || type == DT_double) && outputs_have_one_shape(f->x[0], f->x[1]))
+        f->results[0] = Add(f->x[0], f->x[1]);
+}
+
 #define ADD_N .needs = "same_shape(inputs, inputs)", .shape = shape_same_all, .grad = add_n_grad, \
     .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run), .inplace = BIT(0), .intake = &intake
 
@@ -93,7 +103,7 @@ const Op op_AddN = {
     .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, complex64, "
                  "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, "
                  "variant}; commutative; aggregate",
-    .doc = "Sum of all inputs, which have one shape.", ADD_N,
+    .doc = "Sum of all inputs, which have one shape.", ADD_N, .simplify = add_n_simplify,
 };
 const Op op_AccumulateNV2 = {
     .signature = "AccumulateNV2(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, "

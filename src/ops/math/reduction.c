@@ -241,6 +241,13 @@ static void norm_grad(Formula *f) {  // dy x / y
     f->dx[0] = Mul(f->x[0], DivNoNan(dy, y));
 }
 
+// Over no axis all but the norm, which takes the absolute value, give what they were given.
+static void reduction_simplify(Formula *f) {
+    const Tensor *axes = output_constant(f->x[1]);
+    if (axes && !tensor_count(axes) && *(const ReduceOp *)node_op(f->node)->row != REDUCE_NORM)
+        f->results[0] = f->x[0];
+}
+
 // ---------------------------------------- the ops
 
 #define NUMBERS_TEXT                                                                                          \
@@ -257,7 +264,7 @@ static void norm_grad(Formula *f) {  // dy x / y
                            "; Tidx: {int32, int64} = int32",                                                     \
         .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape, .grad = gradient,     \
         .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),              \
-        .inplace = BIT(0), .host = BIT(1), .row = &Name##_row,                                                   \
+        .inplace = BIT(0), .host = BIT(1), .row = &Name##_row, .simplify = reduction_simplify,                    \
     };
 REDUCTION(Sum, SUM, NUMBERS_TEXT, "Sum of the elements along the given axes.", sum_grad)
 REDUCTION(Mean, MEAN, NUMBERS_TEXT, "Mean of the elements along the given axes.", mean_grad)

@@ -1,22 +1,13 @@
 // FusedBatchNorm — images normalised channel by channel, by the batch's own statistics or by given ones; the gradient.
 //
 // The moments are summed in parts whose number depends on the shape alone, so that threads don't change the bits.
-#include "loops/norm.h"
-#include "ops/nn/staging.h"
-#include "ops/op.h"
+//
+// Each pass goes over its rows against the direction of the one before, so that it begins with what is still in the cache:
+// of large images (25 MB each in ResNet-50) that is most of what the second pass reads.
+#include "ops/nn/batch_norm.h"
 
-enum { MOST_PARTS = 64, PART_ELEMENTS = 16384 };
-
-typedef struct {
-    int64_t rows, channels, parts;
-    double epsilon, factor;         // factor of the running averages
-    bool training;
-    Stage x, dy, out;
-    size_t at_sums;                 // parts * 2 * channels of double
-    size_t at_vectors;              // VECTORS * channels of float
-} Norm;
-
-enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_ZEROS, VECTORS };
+enum { MOST_PARTS = 64, PART_ELEMENTS = 16384, BLOCK_ELEMENTS = 32768 };
+enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_GATE_A, VECTOR_GATE_B, VECTOR_ZEROS, VECTORS };
 
 // ---------------------------------------- shapes
 
@@ -47,13 +38,15 @@ static bool uses_given(const Node *node) {
     return !node_bool(node, "is_training") || node_float(node, "exponential_avg_factor") != 1.0f;
 }
 
-static Status *norm_shape(Shapes *s) {
+Status *norm_shape(Shapes *s) {
     Shape channels;
     TRY(channels_of(s, 0, (const int[]){1, 2, 3, 4}, uses_given(s->node) ? 4 : 2, &channels));
     for (int i = 3; i <= 4; i++)
         NEED(s->in[i].rank < 0 || s->in[i].rank == 1, INVALID_ARGUMENT, "input %d must be 1-dimensional, got %s", i,
              shape_text(&s->in[i]));
     s->out[0] = s->in[0];
+    for (int i = 5; i < s->n_in; i++)
+        TRY(shape_merge(&s->in[i], &s->out[0], &s->out[0]));
     for (int i = 1; i < 5; i++)
         s->out[i] = channels;
     if (s->n_out > 5)
@@ -61,9 +54,9 @@ static Status *norm_shape(Shapes *s) {
     return OK;
 }
 
-static Status *norm_grad_shape(Shapes *s) {
+Status *norm_grad_shape(Shapes *s) {
     Shape channels;
-    TRY(channels_of(s, 1, (const int[]){2, 3, 4}, 3, &channels));
+    TRY(channels_of(s, 1, (const int[]){2, 3, 4, 6}, s->n_in > 6 ? 4 : 3, &channels));
     TRY(shape_merge(&s->in[0], &s->in[1], &s->out[0]));
     s->out[1] = s->out[2] = channels;
     s->out[3] = s->out[4] = SHAPE(0);
@@ -99,26 +92,44 @@ static Status *prepare_images(Prepare *p, const Shape *x, DType dtype, Norm *own
     return OK;
 }
 
-static Status *norm_prepare(Prepare *p) {
+// What activation_mode says; plain ops have none.
+static Status *prepare_relu(const Prepare *p, bool *out) {
+    const AttrValue *mode = node_attr_find(p->node, "activation_mode");
+    *out = mode && str_is(mode->s, "Relu");
+    NEED(!mode || *out || str_is(mode->s, "Identity"), UNIMPLEMENTED, "no kernel for activation_mode %.*s", STR_ARGS(mode->s));
+    return OK;
+}
+
+Status *norm_prepare(Prepare *p) {
     Norm *own = p->own;
     NEED(p->out[1]->dtype == DT_float, UNIMPLEMENTED, "no kernel for statistics of type %s",
          dtype_name(p->out[1]->dtype));
     own->factor = (double)node_float(p->node, "exponential_avg_factor");
-    return prepare_images(p, &p->in[0]->shape, p->in[0]->dtype, own);
+    own->has_side = p->n_in > 5;
+    NEED(p->n_in <= 6, UNIMPLEMENTED, "%d side inputs", p->n_in - 5);
+    TRY(prepare_relu(p, &own->relu));
+    TRY(prepare_images(p, &p->in[0]->shape, p->in[0]->dtype, own));
+    bool planes = channel_axis(p->node, &p->in[0]->shape) == 1;
+    Shape shape = four(&p->in[0]->shape, planes);
+    return own->has_side ? stage_input(p, p->in[0]->dtype, DT_float, &shape, planes, &own->side) : OK;
 }
 
-static Status *norm_grad_prepare(Prepare *p) {
-    return prepare_images(p, &p->in[1]->shape, p->in[1]->dtype, p->own);
+Status *norm_grad_prepare(Prepare *p) {
+    Norm *own = p->own;
+    NEED(p->n_out <= 5, UNIMPLEMENTED, "gradients of side inputs");
+    TRY(prepare_relu(p, &own->relu));
+    return prepare_images(p, &p->in[1]->shape, p->in[1]->dtype, own);
 }
 
 // ---------------------------------------- kernels
 
 typedef struct {
     const Norm *own;
-    const float *x, *dy;
+    const float *x, *dy, *side;
     float *out;
     const float *shift_x, *shift_y;      // of the moments
     const float *first, *second;         // what is multiplied: first - shift_x, second - shift_y
+    NormGate gate;
     double *sums;
     float *vectors;
 } Work;
@@ -144,7 +155,7 @@ static void moments_parts(void *arg, int64_t first, int64_t last) {
         double *sums = work->sums + part * 2 * c;
         memset(sums, 0, (size_t)(2 * c) * sizeof *sums);
         batch_norm_moments(DT_float, work->first + from * c, work->second + from * c, work->shift_x, work->shift_y,
-                           to - from, c, sums);
+                           work->gate, to - from, c, sums);
     }
 }
 
@@ -157,11 +168,20 @@ static void moments(Kernel *k, Work *work) {
             work->sums[i] += work->sums[part * 2 * own->channels + i];
 }
 
+// Where the block of rows begins that ends at `last`.
+static int64_t block_before(const Norm *own, int64_t first, int64_t last) {
+    return max_i64(first, last - max_i64(1, BLOCK_ELEMENTS / own->channels));
+}
+
 static void norm_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     int64_t c = work->own->channels;
-    batch_norm_rows(DT_float, work->x + first * c, vector(work, VECTOR_A), vector(work, VECTOR_B),
-                    work->out + first * c, last - first, c, false);
+    while (first < last) {
+        int64_t from = block_before(work->own, first, last), at = from * c;
+        batch_norm_rows(DT_float, work->x + at, vector(work, VECTOR_A), vector(work, VECTOR_B),
+                        work->side ? work->side + at : NULL, work->out + at, last - from, c, work->own->relu);
+        last = from;
+    }
 }
 
 // The running averages of the batch's statistics, the variance without its bias.
@@ -204,7 +224,7 @@ static void statistics(Kernel *k, Work *work) {
     memcpy(k->out[4]->data, variance, bytes);
 }
 
-static Status *norm_run(Kernel *k) {
+Status *norm_run(Kernel *k) {
     const Norm *own = k->own;
     if (k->n_out > 5)
         *(float *)k->out[5]->data = 0;
@@ -213,6 +233,8 @@ static Status *norm_run(Kernel *k) {
         return OK;
     }
     Work work = {.x = stage_load(&own->x, k, k->in[0]->data), .out = stage_target(&own->out, k, k->out[0]->data)};
+    if (own->has_side)
+        work.side = stage_load(&own->side, k, k->in[5]->data);
     open_work(k, &work);
     statistics(k, &work);
     batch_norm_factors(DT_float, vector(&work, VECTOR_MEAN), vector(&work, VECTOR_VARIANCE), k->in[1]->data,
@@ -225,11 +247,26 @@ static Status *norm_run(Kernel *k) {
 static void norm_grad_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     int64_t c = work->own->channels;
-    batch_norm_grad_rows(DT_float, work->dy + first * c, work->x + first * c, vector(work, VECTOR_A),
-                         vector(work, VECTOR_B), vector(work, VECTOR_D), work->out + first * c, last - first, c);
+    while (first < last) {
+        int64_t from = block_before(work->own, first, last), at = from * c;
+        batch_norm_grad_rows(DT_float, work->dy + at, work->x + at, vector(work, VECTOR_A), vector(work, VECTOR_B),
+                             vector(work, VECTOR_D), work->gate, work->out + at, last - from, c);
+        last = from;
+    }
 }
 
-static Status *norm_grad_run(Kernel *k) {
+// The relu lets through where the forward pass gave more than 0: that is found again from x, by the same factors.
+static NormGate open_gate(const Kernel *k, const Work *work) {
+    const Norm *own = work->own;
+    if (!own->relu)
+        return (NormGate){0};
+    NormGate gate = {vector(work, VECTOR_GATE_A), vector(work, VECTOR_GATE_B)};
+    batch_norm_factors(DT_float, k->in[3]->data, k->in[4]->data, k->in[2]->data, k->in[6]->data, own->epsilon,
+                       own->channels, vector(work, VECTOR_GATE_A), vector(work, VECTOR_GATE_B));
+    return gate;
+}
+
+Status *norm_grad_run(Kernel *k) {
     const Norm *own = k->own;
     if (!own->rows) {
         memset(k->out[1]->data, 0, tensor_bytes(k->out[1]));
@@ -243,6 +280,7 @@ static Status *norm_grad_run(Kernel *k) {
     work.second = work.x;
     work.shift_x = vector(&work, VECTOR_ZEROS);
     work.shift_y = k->in[3]->data;
+    work.gate = open_gate(k, &work);
     moments(k, &work);
     batch_norm_grad_factors(DT_float, work.sums, k->in[3]->data, k->in[4]->data, k->in[2]->data, own->epsilon,
                             own->training, own->rows, own->channels, k->out[1]->data, k->out[2]->data,
@@ -338,10 +376,12 @@ static void norm_grad_3(Formula *f) {
 #define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
-    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .simplify = norm_simplify
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1,                       \
+    .simplify = norm_simplify, .contraction = &norm_contraction
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
-    .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run)
+    .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \
+    .same_rows = 1, .intake = &norm_grad_intake
 
 const Op op_FusedBatchNorm = {
     .signature = "FusedBatchNorm(x: T, scale: T, offset: T, mean: T, variance: T) -> y: T, batch_mean: T, "

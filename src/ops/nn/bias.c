@@ -108,7 +108,7 @@ static void bias_grad(Formula *f) {
         .signature = #Name "(value: T, bias: T) -> output: T; " NUMBER_TYPES more,                                 \
         .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,        \
         .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),                   \
-        .cpu = ANY_TYPE(bias_run),                                                                                 \
+        .cpu = ANY_TYPE(bias_run), .same_rows = 1,                                                                 \
     };
 BIAS_OP(BiasAdd, FORMATS)
 BIAS_OP(BiasAddV1, "")

@@ -210,7 +210,7 @@ const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_t
         .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape,    \
         .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),           \
         .row = conv_row, .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState),             \
-        .flags = OP_CACHES,                                                                                         \
+        .flags = OP_CACHES, .same_rows = 1,                                                                         \
     };
 
 static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, -1};

@@ -267,7 +267,7 @@ const PoolRow pool_sizes_are_inputs = {true};
 const Op op_MaxPool = {
     .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), POOL_FIELDS,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, POOL_FIELDS,
 };
 const Op op_MaxPoolV2 = {
     .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
@@ -291,7 +291,7 @@ const Op op_AvgPool = {
     .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
     .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
-    .grad = avg_formula, .prepare = avg_prepare, .cpu = ANY_TYPE(avg_run), POOL_FIELDS,
+    .grad = avg_formula, .prepare = avg_prepare, .cpu = ANY_TYPE(avg_run), .same_rows = 1, POOL_FIELDS,
 };
 const Op op_AvgPoolGrad = {
     .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
