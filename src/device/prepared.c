@@ -144,23 +144,38 @@ static void shape_references(Prepared *prepared, const Binding *binding) {
             prepared->out[i] = SCALAR_SHAPE;
 }
 
-static Status *prepared_shapes(Prepared *prepared, const Binding *binding, const Tensor *const *values) {
+// What handles say of what is behind them. Of a variable that the kernel works on, its value is here and says more.
+static void shape_handles(const Prepared *prepared, const Binding *binding, Tensor *const *in, HandleShape *variables,
+                          const HandleShape **handles) {
+    const Node *node = binding->node;
+    for (int i = 0; i < binding->n_in; i++) {
+        if (node->inputs && node->inputs[i].node && node->inputs[i].node->handles)
+            handles[i] = node->inputs[i].node->handles[node->inputs[i].index];
+        if (!(binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) || node_input_is_ref(node, i))
+            continue;
+        variables[i] = (HandleShape){in[i]->dtype, prepared->making->in[i]};
+        handles[i] = &variables[i];
+    }
+}
+
+static Status *prepared_shapes(Prepared *prepared, const Binding *binding, Tensor *const *inputs,
+                               const Tensor *const *values) {
     const Node *node = binding->node;
     Arena *arena = prepared->making->arena;
     const HandleShape *few_handles[NARROW] = {0}, **handles = few_handles;
+    HandleShape few_variables[NARROW], *variables = few_variables;
     HandleShape *few_handles_out[NARROW] = {0}, **handles_out = few_handles_out;
     Shape few_in[NARROW], *in = few_in;
     if (binding->n_in > NARROW || binding->n_out > NARROW) {
         handles = ARENA_ARRAY(arena, const HandleShape *, binding->n_in);
+        variables = ARENA_ARRAY(arena, HandleShape, binding->n_in);
         handles_out = ARENA_ARRAY(arena, HandleShape *, binding->n_out);
         in = ARENA_ARRAY(arena, Shape, binding->n_in);
-        NEED_MEMORY(handles && handles_out && in);
+        NEED_MEMORY(handles && variables && handles_out && in);
     }
     for (int i = 0; i < binding->n_in; i++)
         in[i] = input_shape(prepared, binding, i);
-    for (int i = 0; i < binding->n_in; i++)
-        if (node->inputs && node->inputs[i].node && node->inputs[i].node->handles)
-            handles[i] = node->inputs[i].node->handles[node->inputs[i].index];
+    shape_handles(prepared, binding, inputs, variables, handles);
     for (int i = 0; i < binding->n_out; i++)
         prepared->out[i] = UNKNOWN_SHAPE;
     if (node->type->needs)
@@ -265,7 +280,7 @@ static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor 
         making->in[i] = in[i]->shape;
     TRY(guard_shapes(prepared, binding));
     TRY(watch_values(prepared, binding, in, values));
-    TRY(prepared_shapes(prepared, binding, values));
+    TRY(prepared_shapes(prepared, binding, in, values));
     TRY(prepared_outputs(prepared, binding, in));
     return prepared_geometry(prepared, binding, in, threads);
 }

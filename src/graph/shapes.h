@@ -9,7 +9,8 @@ struct Shapes {
     const Node *node;
     const Shape *in;                // n_in
     const Tensor *const *value;     // n_in; NULL where the value is not known, else host memory
-    const HandleShape *const *handle;  // n_in; what a resource input's handle says, NULL where nothing is known
+    // n_in; what a resource input's handle says, or the variable behind it where that is at hand; NULL where nothing is known
+    const HandleShape *const *handle;
     Shape *out;                     // n_out, unknown at first
     HandleShape **handle_out;       // n_out; set for outputs that are handles
     int32_t n_in, n_out;

@@ -47,11 +47,21 @@ Tensor *const *kernel_list(const Kernel *k, int arg, int *count) {
 // A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun.
 enum { WORTH_A_THREAD = 20000 };
 
+void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg) {
+    pool_parallel(total_ns < WORTH_A_THREAD ? 1 : k->step->threads, units, fn, arg);
+}
+
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                      void *arg) {
     int64_t total;
-    bool small = !__builtin_mul_overflow(units, cost_ns, &total) && total < WORTH_A_THREAD;
-    pool_parallel(small ? 1 : k->step->threads, units, fn, arg);
+    kernel_share(k, units, __builtin_mul_overflow(units, cost_ns, &total) ? INT64_MAX : total, fn, arg);
+}
+
+int64_t kernel_cost(int64_t elements, int64_t picoseconds, int64_t bytes) {
+    enum { CACHED = 1 << 20, CACHED_BYTES_PER_NS = 64, BYTES_PER_NS = 10 };
+    double ns = (double)elements * (double)picoseconds * 1e-3;
+    ns += (double)bytes / (bytes > CACHED ? BYTES_PER_NS : CACHED_BYTES_PER_NS);
+    return ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
 }
 
 void kernel_done(Kernel *k, Status *status) {

@@ -54,6 +54,8 @@ bool elementwise_find(ElementwiseOp op, DType dtype, ElementwiseLoop *out);
 ElementwiseOp elementwise_named(Str name);
 const char *elementwise_name(ElementwiseOp op);
 int elementwise_arity(ElementwiseOp op);
+// What an element takes where memory is no matter, roughly.
+int elementwise_picoseconds(ElementwiseOp op, const ElementwiseLoop *loop);
 
 // Runs the loop on elements as they lie in memory. Returns the faults.
 int64_t elementwise_run(const ElementwiseLoop *loop, const void *a, const void *b, void *out, int64_t n, int64_t sa,

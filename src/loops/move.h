@@ -21,6 +21,8 @@ typedef struct {
 void copy_prepare(int rank, const int64_t *dims, const int64_t *from, const int64_t *to, size_t size, CopyPlan *plan);
 // Copies units [first, last) of [0, plan->units); `in` and `out` are the first elements of the tensors.
 void copy_run(const CopyPlan *plan, const void *in, void *out, int64_t first, int64_t last);
+// What the walk takes besides the bytes that it moves, roughly.
+int64_t copy_picoseconds(const CopyPlan *plan);
 
 // out dimension i is in dimension perm[i].
 void copy_transpose(const Shape *in, const int *perm, size_t size, CopyPlan *plan);
@@ -49,7 +51,7 @@ void concat_run(const void *const *in, const size_t *row_bytes, int n, void *out
 void split_run(const void *in, void *const *out, const size_t *row_bytes, int n, int64_t first, int64_t last);
 
 // out[o, i, :] = in[o, indices[i], :] for in [outer, extent, row] and `count` indices of int32 or int64. Positions
-// [first, last) of outer * count. Returns -1, or the place in `indices` of one outside [0, extent), whose row is zeroed.
+// [first, last) of outer * count. Returns -1, or the place in `indices` of the first outside [0, extent); rows of such are zeroed.
 int64_t gather_rows(const void *in, int64_t extent, size_t row_bytes, const void *indices, DType index, int64_t count,
                     void *out, int64_t first, int64_t last);
 

@@ -13,7 +13,6 @@ enum {
     SPLITS = 16,
     TILE = 1024,          // elements converted at a time
     COLUMNS = 1024,       // widest unit of columns
-    SHORT_ROW = 24,       // rows up to this are folded many at a call
 };
 
 static Fold fold_of(ReduceOp op) {
@@ -298,8 +297,8 @@ static void fold_rows(const ReducePlan *plan, const char *in, int64_t rows, int6
     }
 }
 
-// Neighbouring short rows, a strip at a time.
-static void run_short_rows(const ReducePlan *plan, const char *in, void *out, int64_t first, int64_t last) {
+// Neighbouring rows, a strip at a time.
+static void run_whole_rows(const ReducePlan *plan, const char *in, void *out, int64_t first, int64_t last) {
     const FoldLoops *loops = plan->loops;
     int64_t n = plan->dims[1], strip = max_i64(1, TILE / n);
     _Alignas(64) char acc[TILE * 16];
@@ -321,8 +320,8 @@ static void run_short_rows(const ReducePlan *plan, const char *in, void *out, in
 static void run_rows(const ReducePlan *plan, const char *in, void *out, void *scratch, int64_t block, int64_t split) {
     int64_t first = block * plan->per_unit, last = min_i64(plan->outputs, first + plan->per_unit);
     int outer = plan->rank > 0 ? plan->rank - 1 : 0;
-    if (plan->rank == 2 && plan->splits == 1 && plan->folded > 0 && plan->folded <= SHORT_ROW) {
-        run_short_rows(plan, in, out, first, last);
+    if (plan->rank == 2 && plan->splits == 1 && plan->folded > 0 && plan->folded <= TILE) {
+        run_whole_rows(plan, in, out, first, last);
         return;
     }
     int64_t from = 0, n = plan->rank > 0 ? plan->dims[outer] : 1;

@@ -4,25 +4,37 @@
 #include "base/checked.h"
 #include "loops/move.h"
 
-typedef struct { uint64_t a, b; } Pair;
+typedef uint64_t Sixteen __attribute__((vector_size(16), aligned(1), may_alias));
 typedef struct { uint64_t a, b, c; } Triple;
 
+// Elements of 2 to 16 bytes, by sixteen bytes of them at a time.
+static void fill_sixteens(Sixteen v, char *out, size_t bytes) {
+    for (; bytes >= 64; bytes -= 64, out += 64)
+        for (size_t i = 0; i < 64; i += 16)
+            *(Sixteen *)(out + i) = v;
+    for (; bytes >= 16; bytes -= 16, out += 16)
+        *(Sixteen *)out = v;
+    const char *rest = (const char *)&v;
+    for (; bytes; bytes--)
+        *out++ = *rest++;
+}
+
 void fill_run(const void *value, size_t size, void *out, int64_t n) {
-#define FILL(T)                                     \
-    do {                                            \
-        T v, *o = out;                              \
-        memcpy(&v, value, sizeof v);                \
-        for (int64_t i = 0; i < n; i++)             \
-            o[i] = v;                               \
-    } while (0)
-    switch (size) {
-    case 1: memset(out, *(const unsigned char *)value, (size_t)n); break;
-    case 2: FILL(uint16_t); break;
-    case 4: FILL(uint32_t); break;
-    case 8: FILL(uint64_t); break;
-    case 16: FILL(Pair); break;
-    default: FILL(Triple); break;
+    if (n <= 0)
+        return;
+    if (!memcmp(value, (const char *)value + 1, size - 1)) {
+        memset(out, *(const unsigned char *)value, (size_t)n * size);
+        return;
     }
+    if (size == sizeof(Triple)) {
+        for (int64_t i = 0; i < n; i++)
+            memcpy((Triple *)out + i, value, sizeof(Triple));
+        return;
+    }
+    Sixteen v;
+    for (size_t i = 0; i < sizeof v; i += size)
+        memcpy((char *)&v + i, value, size);
+    fill_sixteens(v, out, (size_t)n * size);
 }
 
 // The position inside [0, extent) that a padded position shows; -1: the constant.
@@ -133,18 +145,39 @@ static inline int64_t index_at(const void *indices, DType index, int64_t i) {
     }
 }
 
+enum { LINE = 64, ROWS_AHEAD = 4, LINES_AHEAD = 8 };
+
+// Rows of a large table lie anywhere: the first lines of one are asked for while others are copied.
+static inline void ask_for(const char *row, size_t bytes) {
+    for (size_t i = 0; i < bytes && i < LINES_AHEAD * LINE; i += LINE)
+        __builtin_prefetch(row + i);
+}
+
 int64_t gather_rows(const void *in, int64_t extent, size_t row_bytes, const void *indices, DType index, int64_t count,
                     void *out, int64_t first, int64_t last) {
     int64_t bad = -1;
-    for (int64_t at = first; at < last; at++) {
-        int64_t outer = at / count, place = at % count, i = index_at(indices, index, place);
-        char *to = (char *)out + (size_t)at * row_bytes;
-        if (i < 0 || i >= extent) {
-            bad = place;
-            memset(to, 0, row_bytes);
-            continue;
+    if (first >= last)
+        return bad;
+    int64_t place = first % count;
+    const char *table = (const char *)in + (size_t)(first / count * extent) * row_bytes;
+    char *to = (char *)out + (size_t)first * row_bytes;
+    for (int64_t at = first; at < last; at++, to += row_bytes) {
+        int64_t i = index_at(indices, index, place);
+        if (row_bytes >= LINE && place + ROWS_AHEAD < count) {
+            int64_t next = index_at(indices, index, place + ROWS_AHEAD);
+            if (next >= 0 && next < extent)
+                ask_for(table + (size_t)next * row_bytes, row_bytes);
         }
-        copy_bytes(to, (const char *)in + (size_t)(outer * extent + i) * row_bytes, row_bytes);
+        if (i >= 0 && i < extent) {
+            copy_bytes(to, table + (size_t)i * row_bytes, row_bytes);
+        } else {
+            bad = bad < 0 ? place : bad;
+            memset(to, 0, row_bytes);
+        }
+        if (++place == count) {
+            place = 0;
+            table += (size_t)extent * row_bytes;
+        }
     }
     return bad;
 }

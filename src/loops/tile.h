@@ -29,6 +29,7 @@ typedef struct {
     TileStep steps[TILE_STEPS];
     TileInput inputs[TILE_INPUTS];
     int16_t n_steps, n_inputs, n_registers;
+    int32_t picoseconds;   // of an element, roughly; the caller's
     int64_t count;         // elements of the output
 } TileProgram;
 

@@ -90,6 +90,27 @@ static bool only_renames(const PlanNode *p) {
     return p->binding.run == kernel_nothing && p->binding.direct;
 }
 
+// What a node says of the shapes of its variables is known as long as they keep them: when it runs it only looks whether
+// they do (run/list.c). Without memory for it the node runs like any other.
+static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared) {
+    Tensor result = {0};
+    DType dtype = s->plan->slots[p->out].dtype;
+    if (!(p->binding.op->flags & OP_FROM_SHAPES) || !p->binding.n_variables || p->binding.n_out != 1 ||
+        (dtype != DT_int32 && dtype != DT_int64) || !p->binding.device->type->host)
+        return;
+    Status *status = tensor_new(dtype, prepared->out[0], &result);
+    s->out[0] = &result;
+    Kernel kernel = {.in = s->in, .out = s->out, .own = prepared->own, .n_in = p->binding.n_in, .n_out = 1,
+                     .node = p->binding.node, .step = &s->context};
+    if (!status)
+        status = prepared->run(&kernel);
+    if (!status)
+        s->fixed->values[p->out] = s->known[p->out] = result;
+    else
+        tensor_clear(&result);
+    status_free(status);
+}
+
 static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     const PlanNode *p = &s->plan->nodes[i];
     Fixed *fixed = s->fixed;
@@ -112,8 +133,10 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
         good = shape_is_known(&fixed->prepared[i].out[out]);
         s->known[p->out + out].shape = fixed->prepared[i].out[out];
     }
-    if (good)
+    if (good) {
+        foresee(s, p, &fixed->prepared[i]);
         return NODE_FIXED;
+    }
     for (int out = 0; out < p->binding.n_out; out++)
         s->known[p->out + out].shape = UNKNOWN_SHAPE;
     prepared_clear(&fixed->prepared[i]);
@@ -266,7 +289,8 @@ static void list_runs(Specialising *s) {
         if (fixed->modes[i] == NODE_LATE || (p->binding.op->flags & OP_LATE))
             continue;
         for (int out = 0; out < p->binding.n_out; out++)
-            if (fixed->offsets[p->out + out] == IN_NO_ARENA && plan->slots[p->out + out].root == p->out + out)
+            if (fixed->offsets[p->out + out] == IN_NO_ARENA && plan->slots[p->out + out].root == p->out + out &&
+                !fixed->values[p->out + out].buffer)
                 fixed->fresh[fixed->n_fresh++] = p->out + out;
     }
 }

@@ -22,7 +22,8 @@ typedef struct Fixed {
     NodeMode *modes;          // n_nodes
     Prepared *prepared;       // n_nodes; ready for fixed ones
     Shape *shapes;            // n_slots; unknown where late
-    Tensor *values;           // n_slots: those computed at specialisation; {0} where not
+    Tensor *values;           // n_slots: those computed at specialisation; {0} where not. Where its node runs all the same,
+                              // it only looks whether its variables have the shapes that the value was computed from
     int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
     int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
     bool branches;            // heavy nodes need not wait for each other: propagated, so that they run side by side

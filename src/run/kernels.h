@@ -4,7 +4,7 @@
 
 Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, runs
 // The function for a fixed node's k->run: the kernel itself where nothing need be done around it.
-RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared);
+RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen);
 void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
 FALLIBLE Status *step_bind(Step *step, Fixed *fixed);  // takes over the reference
 void step_free_propagation(Step *step);

@@ -76,7 +76,18 @@ static Status *run_guarded(Kernel *k) {
     return OK;
 }
 
-RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared) {
+// The value is there already; were the variables' shapes those that it was computed from?
+static Status *run_foreseen(Kernel *k) {
+    Step *step = step_of(k);
+    k->run = kernel_nothing;
+    Status *status = binding_run(&step->plan->nodes[k->index].binding, &step->fixed->prepared[k->index], k);
+    k->run = run_foreseen;
+    return status;
+}
+
+RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen) {
+    if (foreseen)
+        return run_foreseen;
     if (prepared->run == kernel_nothing && p->binding.direct)
         return run_alias;
     if (!p->binding.direct || (p->binding.op->flags & OP_LATE))

@@ -204,7 +204,7 @@ static void bind_kernels(Step *step) {
         }
         k->own = prepared->own;
         k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : step->memory + fixed->scratch[i];
-        k->run = kernel_of_fixed(&plan->nodes[i], prepared);
+        k->run = kernel_of_fixed(&plan->nodes[i], prepared, k->n_out && fixed->values[plan->nodes[i].out].buffer);
     }
 }
 

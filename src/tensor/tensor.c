@@ -61,10 +61,6 @@ Status *tensor_copy(const Tensor *from, Tensor *out) {
     return OK;
 }
 
-int64_t tensor_int(const Tensor *tensor, int64_t i) {
-    return tensor->dtype == DT_int32 ? ((const int32_t *)tensor->data)[i] : ((const int64_t *)tensor->data)[i];
-}
-
 Status *tensor_to_shape(const Tensor *tensor, Shape *out) {
     NEED((tensor->dtype == DT_int32 || tensor->dtype == DT_int64) && tensor->shape.rank <= 1, INVALID_ARGUMENT,
          "a shape must be a vector of int32 or int64, got %s%s", dtype_name(tensor->dtype),

@@ -37,7 +37,9 @@ int64_t tensor_count(const Tensor *tensor);
 size_t tensor_bytes(const Tensor *tensor);
 
 // Element i of an int32 or int64 tensor: the index-like inputs of ops.
-int64_t tensor_int(const Tensor *tensor, int64_t i);
+static inline int64_t tensor_int(const Tensor *tensor, int64_t i) {
+    return tensor->dtype == DT_int32 ? ((const int32_t *)tensor->data)[i] : ((const int64_t *)tensor->data)[i];
+}
 // A host scalar or vector of int32 or int64 as a shape; INVALID_ARGUMENT otherwise.
 FALLIBLE Status *tensor_to_shape(const Tensor *tensor, Shape *out);
 

@@ -7,44 +7,65 @@
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(fold) PASTE3(fold, NAME)
 
-enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(BLOCK) = 1024 };
+enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = FN(SPREAD) / 4, FN(BLOCK) = 1024 };
 
+// Half of the sums to the other half: with lengths that the compiler knows.
+#define FOLD_HALF(half, join)                                                                                 \
+        for (int j = 0; 2 * half <= FN(WIDE) && j < half; j++) {                                              \
+            A x = wide[j + half], y = wide[j];                                                                \
+            wide[j] = join;                                                                                   \
+        }
 // `begin` is the fold's neutral element; step folds one element into a running value, join an accumulator's.
+// A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a tree.
 #define FOLD_LOOPS(fold, begin, step, join)                                                                   \
+    static inline A FN(fold##_block)(const T *p, int64_t block) {                                             \
+        T lanes[FN(SPREAD)];                                                                                  \
+        A wide[FN(WIDE)];                                                                                     \
+        int64_t i = 0;                                                                                        \
+        for (int j = 0; j < FN(SPREAD); j++)                                                                  \
+            lanes[j] = begin;                                                                                 \
+        for (; i + FN(SPREAD) <= block; i += FN(SPREAD))                                                      \
+            for (int j = 0; j < FN(SPREAD); j++) {                                                            \
+                T x = p[i + j], y = lanes[j];                                                                 \
+                lanes[j] = step;                                                                              \
+            }                                                                                                 \
+        for (int64_t j = 0; i + j < block; j++) {                                                             \
+            T x = p[i + j], y = lanes[j];                                                                     \
+            lanes[j] = step;                                                                                  \
+        }                                                                                                     \
+        for (int n = FN(SPREAD) / 2; n > FN(WIDE) / 2; n /= 2)                                                \
+            for (int j = 0; j < n; j++) {                                                                     \
+                T x = lanes[j + n], y = lanes[j];                                                             \
+                lanes[j] = join;                                                                              \
+            }                                                                                                 \
+        for (int j = 0; j < FN(WIDE); j++)                                                                    \
+            wide[j] = (A)lanes[j];                                                                            \
+        FOLD_HALF(32, join)                                                                                   \
+        FOLD_HALF(16, join)                                                                                   \
+        FOLD_HALF(8, join)                                                                                    \
+        FOLD_HALF(4, join)                                                                                    \
+        FOLD_HALF(2, join)                                                                                    \
+        FOLD_HALF(1, join)                                                                                    \
+        return wide[0];                                                                                       \
+    }                                                                                                         \
     static void FN(fold##_row)(const void *in, int64_t n, void *acc) {                                        \
         const T *p = in;                                                                                      \
         A total = *(A *)acc;                                                                                  \
-        while (n > 0) {                                                                                       \
-            int64_t block = n < FN(BLOCK) ? n : FN(BLOCK), i = 0;                                             \
-            T lanes[FN(SPREAD)];                                                                              \
-            if (block >= FN(SPREAD)) {                                                                        \
-                for (int j = 0; j < FN(SPREAD); j++)                                                          \
-                    lanes[j] = begin;                                                                         \
-                for (; i + FN(SPREAD) <= block; i += FN(SPREAD))                                              \
-                    for (int j = 0; j < FN(SPREAD); j++) {                                                    \
-                        T x = p[i + j], y = lanes[j];                                                         \
-                        lanes[j] = step;                                                                      \
-                    }                                                                                         \
-                for (int j = 0; j < FN(SPREAD); j++) {                                                        \
-                    A x = (A)lanes[j], y = total;                                                             \
-                    total = join;                                                                             \
-                }                                                                                             \
-            }                                                                                                 \
-            T rest = begin;                                                                                   \
-            for (; i < block; i++) {                                                                          \
-                T x = p[i], y = rest;                                                                         \
-                rest = step;                                                                                  \
-            }                                                                                                 \
-            A x = (A)rest, y = total;                                                                         \
+        for (int64_t block; n > 0; p += block, n -= block) {                                                  \
+            block = n < FN(BLOCK) ? n : FN(BLOCK);                                                            \
+            A x = FN(fold##_block)(p, block), y = total;                                                      \
             total = join;                                                                                     \
-            p += block;                                                                                       \
-            n -= block;                                                                                       \
         }                                                                                                     \
         *(A *)acc = total;                                                                                    \
     }                                                                                                         \
     static void FN(fold##_each)(const void *in, int64_t rows, int64_t n, void *acc) {                         \
         const T *p = in;                                                                                      \
         A *out = acc;                                                                                         \
+        if (n > FOLD_SHORT) {                                                                                 \
+            for (int64_t r = 0; r < rows; r++, p += n)                                                        \
+                FN(fold##_row)(p, n, out + r);                                                                \
+            return;                                                                                           \
+        }                                                                                                     \
         for (int64_t r = 0; r < rows; r++, p += n) {                                                          \
             T rest = begin;                                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                                 \
@@ -92,6 +113,7 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(BLOCK) = 1024 };
 REDUCE_FOLDS
 #undef FOLD_NONE
 #undef FOLD_LOOPS
+#undef FOLD_HALF
 #undef FOLD_TWIN
 #undef TWIN
 #undef TEXT

@@ -1,28 +1,46 @@
 // Select and conversions of the 16-bit floats.
 #include "loops/level/table.h"
 
-#define SELECT(name, T)                                                                                       \
+// A mask of all or no bits chooses: a comparison would become a branch. One scalar beside a tensor has a loop too.
+#define SELECT_LOOP(T, X, Y)                                                                                   \
+    do {                                                                                                       \
+        VECTOR_LOOP                                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            T mask = (T)((T)0 - (T)(c[i] != 0)), x = (X), y = (Y);                                             \
+            o[i] = (T)((x & mask) | (y & (T)~mask));                                                           \
+        }                                                                                                      \
+    } while (0)
+#define SELECT(name, T)                                                                                        \
     static void name(const bool *condition, const void *a, const void *b, void *out, int64_t n, int64_t sc,    \
                      int64_t sa, int64_t sb) {                                                                 \
+        const uint8_t *c = (const uint8_t *)condition;                                                         \
         const T *p = a, *q = b;                                                                                \
         T *o = out;                                                                                            \
-        if (sc & sa & sb) {                                                                                    \
-            VECTOR_LOOP                                                                                        \
-            for (int64_t i = 0; i < n; i++) {                                                                  \
-                T x = p[i], y = q[i];                                                                          \
-                o[i] = condition[i] ? x : y;                                                                   \
-            }                                                                                                  \
+        if (n <= 0)                                                                                            \
             return;                                                                                            \
-        }                                                                                                      \
-        for (int64_t i = 0; i < n; i++)                                                                        \
-            o[i] = condition[i * sc] ? p[i * sa] : q[i * sb];                                                  \
+        T first = p[0], second = q[0];                                                                         \
+        if (sc & sa & sb)                                                                                      \
+            SELECT_LOOP(T, p[i], q[i]);                                                                        \
+        else if (sc & sa)                                                                                      \
+            SELECT_LOOP(T, p[i], second);                                                                      \
+        else if (sc & sb)                                                                                      \
+            SELECT_LOOP(T, first, q[i]);                                                                       \
+        else                                                                                                   \
+            for (int64_t i = 0; i < n; i++)                                                                    \
+                o[i] = c[i * sc] ? p[i * sa] : q[i * sb];                                                      \
     }
-typedef struct { uint64_t low, high; } Pair;
 SELECT(select_1, uint8_t)
 SELECT(select_2, uint16_t)
 SELECT(select_4, uint32_t)
 SELECT(select_8, uint64_t)
-SELECT(select_16, Pair)
+typedef struct { uint64_t low, high; } Pair;
+static void select_16(const bool *condition, const void *a, const void *b, void *out, int64_t n, int64_t sc, int64_t sa,
+                      int64_t sb) {
+    const Pair *p = a, *q = b;
+    Pair *o = out;
+    for (int64_t i = 0; i < n; i++)
+        o[i] = condition[i * sc] ? p[i * sa] : q[i * sb];
+}
 
 static inline uint32_t bits_of(float f) {
     uint32_t bits;

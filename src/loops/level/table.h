@@ -15,12 +15,13 @@ typedef struct {
 
 // Reductions gather in an accumulator of the type's own width or, for float and complex64, of twice that.
 typedef enum { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN, FOLD_SQUARES, FOLDS } Fold;
+enum { FOLD_SHORT = 24 };
 typedef struct {
     // *acc = fold(*acc, in[0] .. in[n - 1])
     void (*row)(const void *in, int64_t n, void *acc);
     // acc[j] = fold(acc[j], in[r * stride + j] over r), 0 <= j < n
     void (*rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc);
-    // acc[r] = fold(acc[r], in[r * n] .. in[r * n + n - 1]), for short rows
+    // acc[r] = fold(acc[r], in[r * n] .. in[r * n + n - 1]); rows of up to FOLD_SHORT elements one after the other
     void (*each)(const void *in, int64_t rows, int64_t n, void *acc);
 } FoldLoops;
 typedef struct {

@@ -3,7 +3,7 @@
 
 // The inputs (outputs) as rows: those of the dimensions before the axis, each `bytes[i]` long.
 typedef struct {
-    int64_t rows, cost;   // ns per row
+    int64_t rows, cost;   // ns for all
     size_t *bytes;
     int first, n;         // which inputs
 } Rows;
@@ -25,7 +25,7 @@ static Status *concat_move(Kernel *k, const void *const *in, void *const *out) {
     const Rows *rows = k->own;
     Work w = {.rows = rows, .many_in = in + rows->first, .out = out[0]};
     if (rows->rows)
-        kernel_parallel(k, rows->rows, rows->cost, concat_range, &w);
+        kernel_share(k, rows->rows, rows->cost, concat_range, &w);
     return OK;
 }
 
@@ -42,7 +42,7 @@ static Status *split_move(Kernel *k, const void *const *in, void *const *out) {
     const Rows *rows = k->own;
     Work w = {.rows = rows, .in = in[rows->first], .many_out = out};
     if (rows->rows)
-        kernel_parallel(k, rows->rows, rows->cost, split_range, &w);
+        kernel_share(k, rows->rows, rows->cost, split_range, &w);
     return OK;
 }
 
@@ -62,8 +62,7 @@ static Status *prepare_rows(Prepare *p, const Tensor *const *parts, int n, int a
         rows->bytes[i] = (size_t)shape_span(&parts[i]->shape, axis, parts[i]->shape.rank) * moved_size(parts[i]->dtype);
         all += rows->bytes[i];
     }
-    rows->cost = (int64_t)(all / 8) + 4 * n;
-    p->cost = rows->cost * rows->rows;
+    p->cost = rows->cost = kernel_cost(rows->rows * n, 4000, 2 * rows->rows * (int64_t)all);
     return OK;
 }
 

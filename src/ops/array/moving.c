@@ -112,7 +112,7 @@ static void move_range(void *arg, int64_t first, int64_t last) {
 void move_parallel(Kernel *k, const Move *move, const void *in, void *out) {
     Moving m = {move, in, out};
     if (move->copy.units)
-        kernel_parallel(k, move->copy.units, move->cost, move_range, &m);
+        kernel_share(k, move->copy.units, move->cost, move_range, &m);
 }
 
 static Status *move_view(Kernel *k, const void *const *in, void *const *out) {
@@ -141,9 +141,7 @@ void move_ready(Prepare *p, Move *move, int source) {
     for (int i = 0; i < move->copy.rank; i++)
         count *= move->copy.dims[i];
     move->source = source;
-    int64_t ns = move->copy.units ? count * (int64_t)move->copy.size / 8 : 0;
-    move->cost = move->copy.units ? ns / move->copy.units + 1 : 1;
-    p->cost = ns;
+    p->cost = move->cost = move->copy.units ? kernel_cost(1, copy_picoseconds(&move->copy), 2 * count * (int64_t)move->copy.size) : 0;
 }
 
 // ---------------------------------------- host integers

@@ -19,7 +19,7 @@ static inline size_t moved_size(DType dtype) {
 // The kernel of ops that copy one view of input `source` to output 0: own begins with a Move.
 typedef struct {
     CopyPlan copy;
-    int64_t cost;    // ns per unit
+    int64_t cost;    // ns
     int source;
 } Move;
 Status *move_run(Kernel *k);

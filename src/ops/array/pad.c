@@ -37,7 +37,7 @@ static Status *FN(fold_back)(Kernel *k) {
 typedef struct {
     PadMode mode;
     int64_t before[MAX_RANK], after[MAX_RANK];
-    int64_t rows, cost;
+    int64_t rows, cost;   // cost: ns
     size_t size;
 } Padding;
 
@@ -102,7 +102,7 @@ static Status *pad_move(Kernel *k, const void *const *in, void *const *out) {
     static const uint64_t zero[4] = {0};
     Work w = {k, in[0], k->n_in > 2 ? in[2] : zero, out[0]};
     if (own->rows)
-        kernel_parallel(k, own->rows, own->cost, pad_range, &w);
+        kernel_share(k, own->rows, own->cost, pad_range, &w);
     return OK;
 }
 
@@ -119,8 +119,7 @@ static Status *padding_of(Prepare *p, const Shape *inner) {
     }
     own->size = moved_size(p->out[0]->dtype);
     own->rows = pad_rows(inner, own->before, own->after);
-    p->cost = shape_count(&p->out[0]->shape) * (int64_t)own->size / 8;
-    own->cost = own->rows ? p->cost / own->rows + 1 : 1;
+    p->cost = own->cost = kernel_cost(own->rows, 10000, 2 * shape_count(&p->out[0]->shape) * (int64_t)own->size);
     return OK;
 }
 

@@ -5,6 +5,7 @@
 
 typedef struct {
     ElementwiseLoop add;
+    int64_t cost;    // ns
 } Adding;
 
 enum { PIECE = 4096 };  // elements that stay in the cache while all inputs are added
@@ -49,7 +50,7 @@ static Status *add_objects(Kernel *k) {
 }
 
 static Status *add_n_run(Kernel *k) {
-    kernel_parallel(k, tensor_count(k->out[0]), k->n_in, add_range, k);
+    kernel_share(k, tensor_count(k->out[0]), ((const Adding *)k->own)->cost, add_range, k);
     return OK;
 }
 
@@ -61,7 +62,8 @@ static Status *add_n_prepare(Prepare *p) {
     }
     NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
-    p->cost = shape_count(&p->out[0]->shape) * p->n_in / 2;
+    int64_t count = shape_count(&p->out[0]->shape) * p->n_in, each = elementwise_picoseconds(ELEMENTWISE_Add, &own->add);
+    p->cost = own->cost = kernel_cost(count, each, count * own->add.in_size);
     return OK;
 }
 

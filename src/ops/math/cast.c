@@ -5,6 +5,7 @@
 
 typedef struct {
     CastLoop loop;
+    int64_t cost;    // ns
 } Casting;
 
 typedef struct {
@@ -21,7 +22,7 @@ static void cast_range(void *arg, int64_t first, int64_t last) {
 
 static Status *cast_kernel(Kernel *k) {
     Work work = {k->own, k->in[0]->data, k->out[0]->data};
-    kernel_parallel(k, tensor_count(k->out[0]), 1, cast_range, &work);
+    kernel_share(k, tensor_count(k->out[0]), work.own->cost, cast_range, &work);
     return OK;
 }
 
@@ -99,7 +100,8 @@ static bool casts_small(DType dtype) {
 static Status *cast_prepare(Prepare *p) {
     Casting *own = p->own;
     DType from = p->in[0]->dtype, to = p->out[0]->dtype;
-    p->cost = shape_count(&p->out[0]->shape) / 2;
+    int64_t count = shape_count(&p->out[0]->shape);
+    p->cost = own->cost = kernel_cost(count, 250, count * (int64_t)(moved_size(from) + moved_size(to)));
     if (from == to)
         p->run = same_kernel;
     else if ((is_small(from) || is_small(to)) && casts_small(from) && casts_small(to))

@@ -4,8 +4,6 @@
 // tensor), or rows that broadcast. Elements that have no result (an integer divided by zero) are an error.
 #include "ops/math/elementwise.h"
 
-enum { NS_PER_UNIT = 2000 };  // a unit of a broadcast walk is some thousand elements
-
 static Status *check_faults(const Elementwise *e, int64_t faults) {
     NEED(faults == 0, INVALID_ARGUMENT, "%s", e->op == ELEMENTWISE_Pow
          ? "Integers to negative integer powers are not allowed" : "Integer division by zero");
@@ -41,7 +39,7 @@ static void flat_range(void *arg, int64_t first, int64_t last) {
 Status *elementwise_run_flat(Kernel *k) {
     const Elementwise *e = k->own;
     Work work = {.k = k};
-    kernel_parallel(k, e->count, 1, flat_range, &work);
+    kernel_share(k, e->count, e->cost, flat_range, &work);
     return check_faults(e, work.faults);
 }
 
@@ -58,7 +56,7 @@ static void broadcast_range(void *arg, int64_t first, int64_t last) {
 static Status *run_broadcast(Kernel *k) {
     const Elementwise *e = k->own;
     Work work = {.k = k};
-    kernel_parallel(k, e->broadcast.units, NS_PER_UNIT, broadcast_range, &work);
+    kernel_share(k, e->broadcast.units, e->cost, broadcast_range, &work);
     return check_faults(e, work.faults);
 }
 
@@ -94,7 +92,8 @@ Status *elementwise_prepare(Prepare *p) {
     int64_t na = shape_count(a), nb = shape_count(b);
     e->sa = na != 1 || e->count == 1;
     e->sb = nb != 1 || e->count == 1;
-    p->cost = e->count / 2;
+    int64_t bytes = e->count * e->loop.out_size + (na + (p->n_in > 1 ? nb : 0)) * e->loop.in_size;
+    p->cost = e->cost = kernel_cost(e->count, elementwise_picoseconds(row->op, &e->loop), bytes);
     if (e->count == 1 && !e->loop.load && !e->loop.store) {
         p->run = run_one;
     } else if ((na == 1 || na == e->count) && (nb == 1 || nb == e->count)) {

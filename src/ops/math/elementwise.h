@@ -14,6 +14,7 @@ typedef struct {
     ElementwiseLoop loop;
     ElementwiseOp op;
     int64_t count;
+    int64_t cost;            // ns
     int64_t sa, sb;          // strides of a flat walk
     BroadcastPlan broadcast; // only where neither is flat; last, so that the rest is two cache lines
 } Elementwise;

@@ -5,6 +5,7 @@
 
 typedef struct {
     TileProgram *program;          // kept from one prepare to the next, which lays the inputs anew
+    int64_t cost;                  // ns
     int64_t offsets[TILE_INPUTS];  // of inputs that are spread into scratch first; -1: read where they are
     CopyPlan *spread[TILE_INPUTS]; // how; NULL where it is not spread
 } Fused;
@@ -61,6 +62,7 @@ static Status *make_program(Prepare *p, TileProgram **out) {
         ElementwiseOp op = elementwise_named(ops->ss[s]);
         NEED(op != ELEMENTWISE_OPS && elementwise_find(op, p->in[0]->dtype, &step->loop), INTERNAL, "no loop for %.*s",
              STR_ARGS(ops->ss[s]));
+        program->picoseconds += elementwise_picoseconds(op, &step->loop);
         step->a = operand_of(args->is[2 * s]);
         step->b = operand_of(args->is[2 * s + 1]);
     }
@@ -79,7 +81,8 @@ static Status *fused_prepare(Prepare *p) {
     program->count = shape_count(&p->out[0]->shape);
     for (int i = 0; i < p->n_in; i++)
         TRY(prepare_input(p, fused, i));
-    p->cost = program->count * program->n_steps / 2;
+    int64_t bytes = program->count * (1 + p->n_in) * (int64_t)dtype_size(p->out[0]->dtype);
+    p->cost = fused->cost = kernel_cost(program->count, program->picoseconds, bytes);
     return OK;
 }
 
@@ -108,7 +111,7 @@ static Status *fused_run(Kernel *k) {
             work.inputs[i] = spread;
         }
     }
-    kernel_parallel(k, fused->program->count, fused->program->n_steps, fused_range, &work);
+    kernel_share(k, fused->program->count, fused->cost, fused_range, &work);
     NEED(work.faults == 0, INVALID_ARGUMENT, "Integer division by zero");
     return OK;
 }

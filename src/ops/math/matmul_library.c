@@ -9,6 +9,7 @@ enum {
     WORTH_THE_LIBRARY = 1 << 16,         // multiplications; below, the loops are as fast or faster
     WORTH_ANOTHER_OBJECT = 1 << 24,      // ... where shapes change from call to call, and an object lasts for one
     WORTH_IN_A_BATCH = 1 << 15,          // ... of each product of a batch
+    WORTH_A_GANG = 3 << 19,              // ... and other threads: below 30 us one is as fast, even where they are awake
     MOST_ROWS_PACKED = 63,
 };
 
@@ -61,6 +62,8 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     bool pack = own->plan.batch == 1 && shape->m <= MOST_ROWS_PACKED && packing_may_keep(p, 1);
     if (!pays(p, shape))
         return OK;
+    if ((double)shape->m * (double)shape->n * (double)shape->k * (double)own->plan.batch < WORTH_A_GANG)
+        threads = 1;
     Epilogue epilogue = own->epilogue;
     own->library = make(&own->plan, shape, &epilogue, false, threads);
     if (!own->library)

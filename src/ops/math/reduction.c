@@ -37,7 +37,7 @@ static Status *reduce_shape(Shapes *s) {
 
 typedef struct {
     ReducePlan plan;
-    int64_t cost;    // ns per unit
+    int64_t cost;    // ns
     uint32_t axes;   // bits of the dimensions folded
 } Reduction;
 
@@ -50,7 +50,7 @@ static void reduce_range(void *arg, int64_t first, int64_t last) {
 static Status *reduction_run(Kernel *k) {
     const Reduction *own = k->own;
     if (own->plan.units)
-        kernel_parallel(k, own->plan.units, own->cost, reduce_range, k);
+        kernel_share(k, own->plan.units, own->cost, reduce_range, k);
     reduce_finish(&own->plan, k->out[0]->data, k->scratch);
     return OK;
 }
@@ -85,8 +85,8 @@ static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
         p->same = 1;
     }
     p->scratch = reduce_scratch(&own->plan);
-    p->cost = shape_count(&in->shape) / 2;
-    own->cost = own->plan.units ? p->cost / own->plan.units + 1 : 1;
+    int64_t count = shape_count(&in->shape), each = own->plan.load ? 400 : 20 * (int64_t)dtype_size(in->dtype);
+    p->cost = own->cost = kernel_cost(count, each, count * (int64_t)dtype_size(in->dtype)) + own->plan.outputs * 10;
     return OK;
 }
 

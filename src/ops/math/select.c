@@ -48,9 +48,9 @@ static Status *select_move(Kernel *k, const void *const *in, void *const *out) {
     // A bool among bools: the condition is never moved as pointers, since bool is plain.
     Work w = {own, {in[0], in[1], in[2]}, out[0]};
     if (own->rank == 0)
-        kernel_parallel(k, own->inner, 1, select_flat, &w);
+        kernel_share(k, own->inner, own->cost, select_flat, &w);
     else
-        kernel_parallel(k, own->rows, own->cost, select_rows, &w);
+        kernel_share(k, own->rows, own->cost, select_rows, &w);
     return OK;
 }
 
@@ -110,8 +110,8 @@ static Status *select_prepare(Prepare *p) {
     own->fn = elementwise_select(own->size);
     NEED(own->fn, UNIMPLEMENTED, "no kernel for type %s", dtype_name(p->out[0]->dtype));
     collapse((const Shape *const[3]){&condition, &p->in[1]->shape, &p->in[2]->shape}, out, own);
-    own->cost = own->inner + 4;
-    p->cost = shape_count(out);
+    int64_t count = shape_count(out);
+    p->cost = own->cost = kernel_cost(count, 60, count * (3 * (int64_t)own->size + 1)) + own->rows * 4;
     return OK;
 }
 

@@ -21,7 +21,7 @@ typedef struct {
     ElementwiseLoop loop;
     BroadcastPlan broadcast;   // planes, and rows that are long enough
     int64_t count, repeats;    // elements; biases in a pattern, 0 where there is none
-    int64_t channels;
+    int64_t channels, cost;    // cost: ns
 } Bias;
 
 static Status *bias_shape(Shapes *s) {
@@ -57,7 +57,7 @@ static Status *pattern_run(Kernel *k) {
     for (int64_t i = 0; i < own->repeats; i++)
         memcpy((char *)k->scratch + (size_t)i * row, k->in[1]->data, row);
     int64_t length = own->repeats * own->channels;
-    kernel_parallel(k, div_up(own->count, length), length / 4, pattern_units, k);
+    kernel_share(k, div_up(own->count, length), own->cost, pattern_units, k);
     return OK;
 }
 
@@ -73,7 +73,8 @@ static Status *bias_prepare(Prepare *p) {
     broadcast_prepare(value, &bias, value, &own->broadcast);
     own->count = shape_count(value);
     own->channels = value->dims[axis];
-    p->cost = own->count / 2;
+    int64_t each = elementwise_picoseconds(ELEMENTWISE_Add, &own->loop);
+    p->cost = own->cost = kernel_cost(own->count, each, 2 * own->count * own->loop.in_size);
     if (bias.rank == 1 && own->channels > 0 && own->channels < LONG_ROW && own->count > 2 * PATTERN) {
         own->repeats = PATTERN / own->channels;
         p->scratch = (size_t)(own->repeats * own->channels) * own->loop.in_size;
@@ -90,7 +91,7 @@ static void bias_units(void *arg, int64_t first, int64_t last) {
 
 static Status *bias_run(Kernel *k) {
     const Bias *own = k->own;
-    kernel_parallel(k, own->broadcast.units, 2000, bias_units, k);
+    kernel_share(k, own->broadcast.units, own->cost, bias_units, k);
     return OK;
 }
 

@@ -75,28 +75,20 @@ static Status *variable_shape_shape(Shapes *s) {
 }
 
 static Status *variable_shape_run(Kernel *k) {
-    Resource *resource;
-    Tensor value;
-    TRY(kernel_resource(k, 0, &variable_type, &resource));
-    Status *status = variable_read(variable_of(resource), &value);
-    resource_release(resource);
-    TRY(status);
-    Shape shape = value.shape;
-    tensor_clear(&value);
-    TRY(kernel_output(k, 0, SHAPE(shape.rank)));
-    for (int i = 0; i < shape.rank; i++) {
+    const Shape *shape = &k->in[0]->shape;
+    for (int i = 0; i < shape->rank; i++) {
         if (k->out[0]->dtype == DT_int64)
-            ((int64_t *)k->out[0]->data)[i] = shape.dims[i];
+            ((int64_t *)k->out[0]->data)[i] = shape->dims[i];
         else
-            ((int32_t *)k->out[0]->data)[i] = (int32_t)shape.dims[i];
+            ((int32_t *)k->out[0]->data)[i] = (int32_t)shape->dims[i];
     }
     return OK;
 }
 
 const Op op_VariableShape = {
     .signature = "VariableShape(input: resource) -> output: out_type; out_type: {int32, int64} = int32; stateful",
-    .doc = "The shape of the variable's value.", .shape = variable_shape_shape, .cpu = ANY_TYPE(variable_shape_run),
-    .host_out = BIT(0), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,
+    .doc = "The shape of the variable's value.", .shape = variable_shape_shape, .read = BIT(0),
+    .cpu = ANY_TYPE(variable_shape_run), .host_out = BIT(0), .flags = OP_FROM_SHAPES | OP_CHEAP | OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- parts of it
@@ -156,30 +148,36 @@ static Status *copy_rows(const Tensor *params, int64_t from, const Tensor *out, 
     return OK;
 }
 
+// Strings and objects, element by element.
+static Status *gather_objects(Kernel *k, int64_t extent, int64_t row, int64_t b, int64_t n) {
+    for (int64_t i = b * n; i < (b + 1) * n; i++) {
+        int64_t index = tensor_int(k->in[1], i);
+        if (index < 0 || index >= extent)
+            KERNEL_INDEX_ERROR("indices", i, index, extent);
+        TRY(copy_rows(k->in[0], (b * extent + index) * row, k->out[0], i * row, row));
+    }
+    return OK;
+}
+
 static Status *gather_run(Kernel *k) {
     const Tensor *params = k->in[0], *indices = k->in[1];
     int64_t batch = ((const GatherOwn *)k->own)->batch_dims;
-    Shape shape;
-    TRY(gathered_shape(&params->shape, &indices->shape, batch, &shape));
-    TRY(kernel_output(k, 0, shape));
     batch = batch < 0 ? batch + indices->shape.rank : batch;
     int at = (int)batch;
     int64_t batches = shape_span(&params->shape, 0, at), extent = params->shape.dims[at];
     int64_t row = shape_span(&params->shape, at + 1, params->shape.rank);
     int64_t n = shape_span(&indices->shape, at, indices->shape.rank);
-    size_t size = dtype_size(params->dtype), index_size = dtype_size(indices->dtype);
-    for (int64_t b = 0; b < batches; b++) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t index = tensor_int(indices, b * n + i);
-            if (index < 0 || index >= extent)
-                KERNEL_INDEX_ERROR("indices", b * n + i, index, extent);
-            if (!dtype_is_plain(params->dtype))
-                TRY(copy_rows(params, (b * extent + index) * row, k->out[0], (b * n + i) * row, row));
+    size_t bytes = (size_t)row * dtype_size(params->dtype), index_size = dtype_size(indices->dtype);
+    for (int64_t b = 0; b < batches && n; b++) {
+        if (!dtype_is_plain(params->dtype)) {
+            TRY(gather_objects(k, extent, row, b, n));
+            continue;
         }
-        if (dtype_is_plain(params->dtype) && n && row)
-            gather_rows((const char *)params->data + (size_t)(b * extent * row) * size, extent, (size_t)row * size,
-                        (const char *)indices->data + (size_t)(b * n) * index_size, indices->dtype, n,
-                        (char *)k->out[0]->data + (size_t)(b * n * row) * size, 0, n);
+        int64_t bad = gather_rows((const char *)params->data + (size_t)(b * extent) * bytes, extent, bytes,
+                                  (const char *)indices->data + (size_t)(b * n) * index_size, indices->dtype, n,
+                                  (char *)k->out[0]->data + (size_t)(b * n) * bytes, 0, n);
+        if (bad >= 0)
+            KERNEL_INDEX_ERROR("indices", b * n + bad, tensor_int(indices, b * n + bad), extent);
     }
     return OK;
 }
@@ -203,7 +201,6 @@ const Op op_ResourceGather = {
                  "validate_indices: bool = true; dtype: type; Tindices: {int32, int64}; stateful",
     .doc = "Rows of the variable, read without a copy of the rest.", .shape = gather_shape, .grad = gather_grad,
     .prepare = gather_prepare, .own_size = sizeof(GatherOwn), .read = BIT(0), .cpu = ANY_TYPE(gather_run),
-    .flags = OP_LATE,
 };
 
 static Status *gathered_nd_shape(const Shape *params, const Shape *indices, Shape *out) {
@@ -225,9 +222,6 @@ static Status *gather_nd_shape(Shapes *s) {
 
 static Status *gather_nd_run(Kernel *k) {
     const Tensor *params = k->in[0], *indices = k->in[1];
-    Shape shape;
-    TRY(gathered_nd_shape(&params->shape, &indices->shape, &shape));
-    TRY(kernel_output(k, 0, shape));
     int depth = (int)indices->shape.dims[indices->shape.rank - 1];
     int64_t n = shape_span(&indices->shape, 0, indices->shape.rank - 1);
     int64_t row = shape_span(&params->shape, depth, params->shape.rank);
@@ -258,7 +252,7 @@ const Op op_ResourceGatherNd = {
     .signature = "ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype; dtype: type; "
                  "Tindices: {int32, int64}; stateful",
     .doc = "Slices of the variable by points, read without a copy of the rest.", .shape = gather_nd_shape,
-    .grad = gather_nd_grad, .read = BIT(0), .cpu = ANY_TYPE(gather_nd_run), .flags = OP_LATE,
+    .grad = gather_nd_grad, .read = BIT(0), .cpu = ANY_TYPE(gather_nd_run),
 };
 
 // ---------------------------------------- counting

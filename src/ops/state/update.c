@@ -13,6 +13,7 @@ typedef struct {
     int depth;             // integers of one index
     int64_t dims[MAX_RANK], steps[MAX_RANK];  // of the indexed dimensions
     bool one;              // the update is a scalar for all
+    int64_t cost;          // ns, of the whole variable
 } Update;
 
 // What the op's name says is done: ResourceScatterNdMin -> Minimum. ELEMENTWISE_OPS stands for a copy.
@@ -73,8 +74,10 @@ static Status *add_prepare(Prepare *p) {
     Update *update = p->own;
     Shape merged;
     TRY(shape_merge(&p->in[0]->shape, &p->in[1]->shape, &merged));
-    p->cost = tensor_count(p->in[1]);
-    return find_loop(p->node, update);
+    TRY(find_loop(p->node, update));
+    int64_t count = tensor_count(p->in[1]), size = (int64_t)dtype_size(p->in[1]->dtype);
+    p->cost = update->cost = kernel_cost(count, 60, 3 * count * size);
+    return OK;
 }
 
 static void add_range(void *arg, int64_t first, int64_t last) {
@@ -87,7 +90,7 @@ static void add_range(void *arg, int64_t first, int64_t last) {
 }
 
 static Status *add_run(Kernel *k) {
-    kernel_parallel(k, tensor_count(k->in[0]), 1, add_range, k);
+    kernel_share(k, tensor_count(k->in[0]), ((const Update *)k->own)->cost, add_range, k);
     return OK;
 }
 
