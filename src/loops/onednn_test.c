@@ -149,6 +149,8 @@ START_TEST(matrix_products_agree) {
             check_matmul(1, 64, 96, 80, way, threads);
             check_matmul(1, 7, 33, 5, way, threads);
             check_matmul(3, 20, 16, 12, way & 3, threads);
+            check_matmul(1, 5, 144, 120, way, threads);    // few rows, and
+            check_matmul(1, 9, 512, 520, way, threads);    // a large matrix
         }
     ck_assert(!onednn_matmul(1, &(GemmShape){.m = 0, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4}, NULL, false, 1));
 }
