@@ -190,13 +190,25 @@ static void share(Specialising *s, int32_t root, int32_t out) {
     s->last[root] = s->last[out] > s->last[root] ? s->last[out] : s->last[root];
 }
 
-// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there.
+// A slot that gets a new buffer before the step begins: what could lie in the arena, if it did not escape.
+static bool is_fresh(const Specialising *s, int32_t slot) {
+    const PlanSlot *info = &s->plan->slots[slot];
+    const PlanNode *p = &s->plan->nodes[info->producer];
+    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_LATE) &&
+           !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
+}
+
+// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there. Where
+// it escapes, that input lies in its buffer from the beginning.
 static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out || !in_arena(s, p->out))
+    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out)
         return;
-    int32_t same = same_slot(s, i);
+    bool arena = in_arena(s, p->out);
+    if (!arena && !is_fresh(s, p->out))
+        return;
+    int32_t same = arena ? same_slot(s, i) : -1;
     if (same >= 0 && in_arena(s, root_of(s, same))) {
         share(s, root_of(s, same), p->out);
         return;
@@ -211,7 +223,10 @@ static void share_memory(Specialising *s, int32_t i) {
         status_free(status);
         if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && in_arena(s, root) &&
             s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
-            share(s, root, p->out);
+            if (arena)
+                share(s, root, p->out);
+            else
+                s->owner[root] = p->out;
             return;
         }
     }
@@ -245,6 +260,7 @@ static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
     }
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         int32_t root = root_of(s, slot);
+        fixed->lent[slot] = root != slot && plan->slots[slot].root == slot && !in_arena(s, root) ? root : -1;
         if (in_arena(s, root) && (in_arena(s, slot) || plan->slots[slot].root != slot))
             fixed->offsets[slot] = fixed->offsets[root];
     }
@@ -325,8 +341,9 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     fixed->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
     fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
     fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
-                fixed->offsets && fixed->scratch && fixed->run && fixed->fresh);
+                fixed->offsets && fixed->scratch && fixed->run && fixed->fresh && fixed->lent);
     for (int i = 0; i < plan->n_feeds; i++)
         fixed->feed_shapes[i] = feeds[i]->shape;
     return OK;

@@ -31,6 +31,7 @@ typedef struct Fixed {
     int32_t n_run;
     int32_t *fresh;           // slots that escape: given a new buffer at the start of each step
     int32_t n_fresh;
+    int32_t *lent;            // n_slots: the fresh slot that is written over this one, whose buffer both have; -1: none
     int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release
     size_t arena_bytes;       // packed
     size_t lower_bound;       // the most that is live at once: no packing can be smaller

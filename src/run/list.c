@@ -181,11 +181,20 @@ static Status *new_buffers(Step *step) {
         const PlanSlot *info = &step->plan->slots[slot];
         Tensor *tensor = &step->slots[slot];
         size_t bytes;
+        if (fixed->lent[slot] >= 0)
+            continue;
         TRY(shape_bytes(&tensor->shape, tensor->dtype, &bytes));
         const Binding *maker = &step->plan->nodes[info->producer].binding;
         Allocator *allocator = info->host ? &host_allocator : maker->device->allocator;
         TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, bytes, &tensor->buffer)));
         tensor->data = tensor->buffer->data;
+    }
+    for (int32_t i = 0; i < fixed->n_fresh; i++) {
+        int32_t slot = fixed->fresh[i], over = fixed->lent[slot];
+        if (over < 0)
+            continue;
+        step->slots[slot].buffer = buffer_retain(step->slots[over].buffer);
+        step->slots[slot].data = step->slots[over].data;
     }
     return OK;
 }
