@@ -45,6 +45,12 @@ BUILT = dict(mnist=["mnist"], alexnet=["alexnet"], overfeat=["overfeat"], vgg_a=
              lstm_sampled=["lstm"] + LANGUAGE + ["--samples", "512"], word2vec_nce=["word2vec"])
 
 
+def rate_of(graph):
+    """The edge that is the rate of gradient descent."""
+    from tensorflow.core.framework import graph_pb2
+    return next(n.input[1] for n in graph_pb2.GraphDef.FromString(graph).node if n.op == "ResourceApplyGradientDescent")
+
+
 def built(name, like):
     """The record of the net that a program of examples/c writes; its pictures and words are those of its twin."""
     program, more = BUILT[name][0], BUILT[name][1:]
@@ -53,11 +59,13 @@ def built(name, like):
     with open(path, "rb") as f:
         graph = f.read()
     os.remove(path)
-    feeds = like["feeds"]
+    feeds = dict(like["feeds"])
     if program == "lstm":
         feeds = dict(words=(("words", 40000), [20, 16], "int32"), next=(("words", 40000), [320], "int32"))
     elif program == "word2vec":
         feeds = {side: (("words", 50000), [128], "int32") for side in ("center", "context")}
+    if like["calm"]:
+        feeds[rate_of(graph)] = (("always", like["calm"]), [], "float32")
     return dict(like, name=name + ".built", graph=graph, start=["init"], train="train_step", loss="loss:0", feeds=feeds, first={})
 
 

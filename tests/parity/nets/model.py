@@ -16,7 +16,8 @@ NETS = {}
 def net(small, full, **how):
     """Declares a net: its function takes a Model and the sizes, and gives the loss. `small` are the sizes of a quick run,
     `full` the real ones; how: optimizer, rate, resource (variables), loops (2: functional While), clip; twin: the rate of
-    the net of the same name in examples/c, as which it is written at its real size."""
+    the net of the same name in examples/c, as which it is written at its real size; calm: a smaller rate there, where
+    rounding alone moves a gradient by parts of a hundred (docs/workloads.md says of which nets that is known)."""
     def declare(build):
         NETS[build.__name__] = (build, small, full, how)
         return build
@@ -167,7 +168,8 @@ def record(name, full=False):
     """The net as a record: TensorFlow's Python writes the graph, the gradients in it, and the optimizer."""
     build, small, large, how = NETS[name]
     twin = full and "twin" in how
-    how = dict(rate=how["twin"]) if twin else how
+    calm = twin and how.get("calm")
+    how = dict(rate=calm or how["twin"]) if twin else how
     (tf.enable_control_flow_v2 if how.get("loops") == 2 else tf.disable_control_flow_v2)()
     graph = tf.Graph()
     with graph.as_default():
@@ -184,5 +186,5 @@ def record(name, full=False):
         tf.variables_initializer(tf.global_variables(), "init")
         start = [v.initializer.name for v in tf.global_variables()]
     parameters = sum(int(v.shape.num_elements() or 1) for v in graph.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES))
-    return dict(name=name, graph=graph.as_graph_def().SerializeToString(), start=start, train=train.name, loss=loss.name,
+    return dict(name=name, calm=calm, graph=graph.as_graph_def().SerializeToString(), start=start, train=train.name, loss=loss.name,
                 feeds=model.feeds, first=model.first, nodes=len(graph.get_operations()), parameters=parameters)

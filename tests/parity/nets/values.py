@@ -15,6 +15,8 @@ def zipf(random, n, shape):
 def array(name, recipe, shape, dtype, step=0):
     random = np.random.default_rng([zlib.crc32(name.encode()), step % BATCHES])
     kind, scale = recipe
+    if kind == "always":
+        return np.full(shape, scale, dtype)
     if kind == "normal":
         return random.standard_normal(shape, np.float32).astype(dtype, copy=False) * np.dtype(dtype).type(scale)
     if kind == "uniform":
