@@ -455,6 +455,69 @@ START_TEST(norms_stay_where_they_can_not_join) {
 }
 END_TEST
 
+static Plan *plan_of(Session *session, Output feed, const Output *fetches, int n_fetches) {
+    StepSignature signature = {.feeds = &feed, .fetches = fetches, .n_feeds = 1, .n_fetches = n_fetches};
+    Plan *plan;
+    GOOD(session_plan(session, &signature, &plan));
+    return plan;
+}
+
+static int place_of(const Plan *plan, Output edge) {
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].binding.node->origin == edge.node)
+            return i;
+    return -1;
+}
+
+START_TEST(what_one_node_reads_goes_straight_to_it) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(1000));
+    Output first = Exp(x), second = Sin(x), more = Neg(first), most = Neg(second);
+    GOOD(f->status);
+    Session *session = session_with(0);
+    Plan *plan = plan_of(session, x, (Output[]){more, most}, 2);
+    ck_assert_int_ge(place_of(plan, first), 0);
+    ck_assert_int_lt(place_of(plan, first), place_of(plan, more));
+    ck_assert_int_lt(place_of(plan, more), place_of(plan, second));
+    ck_assert_int_lt(place_of(plan, second), place_of(plan, most));
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
+// All of a chain lies in the buffer that is fetched in the end: there is no arena, and each step has its own buffer.
+START_TEST(what_dies_into_a_fetched_value_lies_there) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(-1)), y = Neg(Exp(Neg(x)));
+    GOOD(f->status);
+    Session *session = session_with(0);
+    Plan *plan = plan_of(session, x, &y, 1);
+    Tensor value, out[2];
+    GOOD(tensor_new(DT_float, SHAPE(1000), &value));
+    for (int i = 0; i < 1000; i++)
+        ((float *)value.data)[i] = (float)i / 1000;
+    const Tensor *fed = &value;
+    Fixed *fixed;
+    GOOD(plan_fixed(plan, &fed, &fixed));
+    ck_assert_ptr_nonnull(fixed);
+    ck_assert_uint_eq(fixed->arena_bytes, 0);
+    fixed_release(fixed);
+    StepSignature signature = {.feeds = &x, .fetches = &y, .n_feeds = 1, .n_fetches = 1};
+    for (int turn = 0; turn < 2; turn++)
+        GOOD(session_run(session, &signature, &run_settings_default, &fed, &out[turn]));
+    ck_assert_ptr_ne(out[0].data, out[1].data);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_float_eq_tol(((float *)out[0].data)[i], -expf(-(float)i / 1000), 1e-6f);
+        ck_assert_float_eq(((float *)out[1].data)[i], ((float *)out[0].data)[i]);
+    }
+    tensor_clear(&out[0]);
+    tensor_clear(&out[1]);
+    tensor_clear(&value);
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
 START_TEST(packs_memory_to_the_bound) {
     Interval intervals[] = {{0, 1, 64, 0}, {1, 2, 128, 0}, {2, 3, 64, 0}, {0, 3, 256, 0}};
     size_t bytes, bound;
@@ -536,6 +599,8 @@ int main(void) {
     tcase_add_test(tests, passes_over_what_is_only_waited_for);
     tcase_add_test(tests, contracts_norms_with_sum_and_relu);
     tcase_add_test(tests, norms_stay_where_they_can_not_join);
+    tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
+    tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);
     tcase_add_test(tests, packs_memory_to_the_bound);
     tcase_add_test(tests, packs_many_small_values);
     tcase_add_test(tests, packs_where_the_largest_first_miss);

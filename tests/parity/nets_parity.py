@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # nets_parity — whole nets, written and differentiated by TensorFlow's Python, trained here and there: the losses agree.
 #
-# usage: nets_parity.py [--full] [--only REGEX] [--steps N] [--library PATH] [--json FILE] [--refresh] [--twins FOLDER]
+# usage: nets_parity.py [--full] [--only REGEX] [--steps N] [--library PATH] [--json FILE] [--refresh] [--double N] [--twins FOLDER]
 # Each net starts from the same values and sees the same batches in both libraries, through the same C interface; after
 # every step the losses may be 1e-4 apart, relatively. Without --full the nets are smaller, not simpler; with it each
 # has its real sizes and a process of its own, the peak of resident memory is compared too, and the nets that are
 # measured come twice: as TensorFlow's Python writes them and, `built`, as the programs of examples/c do.
-# --twins writes the former to a folder, for the benches.
+# --twins writes the former to a folder, for the benches. --double asks of the first N steps how far each library is from
+# the same graph in double precision: where losses part, whose rounding it is.
 import argparse
 import hashlib
 import importlib.util
@@ -34,6 +35,7 @@ def arguments():
     p.add_argument("--library", default=os.path.join(BUILD, "lib", "libtensorflow.so.2"))
     p.add_argument("--json")
     p.add_argument("--refresh", action="store_true", help="make what is kept in the build folder anew")
+    p.add_argument("--double", type=int, default=0, help="so many steps in double precision, too")
     p.add_argument("--twins", help="a folder: write the graphs of nets that are measured there, and leave")
     p.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     return p.parse_known_args()[0]
@@ -147,6 +149,20 @@ def theirs(path, options, names):
     return told
 
 
+def doubles(path, steps, names):
+    """The losses in double precision, by TensorFlow; {name: losses}."""
+    done = subprocess.run([sys.executable, os.path.join(nets, "double.py"), path, str(steps)] + names, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, timeout=LIMIT)
+    return {line["name"]: line["losses"] for line in map(json.loads, done.stdout.splitlines())}
+
+
+def compare_doubles(name, ours, real, exact):
+    for side, told in (("Millrace", ours), ("TensorFlow", real)):
+        if "losses" in told:
+            print("%-24s %-10s from doubles: %s" % (name, side, " ".join(
+                "%.1e" % (abs(a - b) / max(abs(b), 1e-12)) for a, b in zip(told["losses"], exact))))
+
+
 def compare(name, ours, real, full):
     """Prints a line; whether the losses agree."""
     for side, told in (("TensorFlow", real), ("Millrace", ours)):
@@ -183,6 +199,9 @@ def main():
     for group in ([[name] for name in names] if options.full else [names]):
         told.update(trained(options.library, path, options.steps, group))
     good = sum([compare(name, told[name], real[name], options.full) for name in names])
+    exact = doubles(path, options.double, names) if options.double else {}
+    for name in exact:
+        compare_doubles(name, told[name], real[name], exact[name])
     print("%d nets, %d agree over %d steps; %.0f s" % (len(names), good, options.steps, time.time() - begin))
     if options.json:
         with open(options.json, "w") as f:
