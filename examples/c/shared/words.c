@@ -27,16 +27,17 @@ static char *read_all(FILE *file, size_t *length) {
 }
 
 // Lines begin with book, chapter and verse, "Ge1:1 ".
-static void strip_references(char *text) {
+static void strip_references(char *text, size_t length) {
     char *to = text;
-    for (char *line = text, *end; *line; line = *end ? end + 1 : end) {
-        end = line + strcspn(line, "\n");
-        char *blank = line + strcspn(line, " \n"), *colon = memchr(line, ':', (size_t)(blank - line));
+    for (char *line = text, *stop = text + length, *end; line < stop; line = end) {
+        end = memchr(line, '\n', (size_t)(stop - line));
+        end = end ? end + 1 : stop;
+        char *blank = memchr(line, ' ', (size_t)(end - line));
+        char *colon = blank ? memchr(line, ':', (size_t)(blank - line)) : NULL;
         if (colon && isdigit((unsigned char)colon[1]))
             line = blank;
-        size_t n = (size_t)(end - line) + (*end == '\n');
-        memmove(to, line, n);
-        to += n;
+        memmove(to, line, (size_t)(end - line));
+        to += end - line;
     }
     *to = 0;
 }
@@ -73,7 +74,7 @@ static char *text_of(const char *path) {
     if (bible)
         pclose(bible);
     if (n > 100000) {
-        strip_references(text);
+        strip_references(text, n);
         return text;
     }
     free(text);
