@@ -71,9 +71,12 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     p->chunk_out = gradient_cut(p->out_c, lanes, &p->chunks_out);
     int64_t chunks = p->chunks_in * p->chunks_out;
     p->block = max_i64(1, min_i64(p->tiles, block_of(GRADIENT_BYTES, p->points, p->chunk_in + p->chunk_out)));
+    // Cuts of one length, and an even number of them: 3 units, or a short last one, would leave a second thread idle.
     p->cuts = max_i64(1, min_i64(MOST_CUTS / chunks, p->tiles / (2 * p->block)));
-    p->cut = div_up(div_up(p->tiles, p->cuts), p->block) * p->block;
-    p->cuts = max_i64(1, div_up(p->tiles, max_i64(1, p->cut)));
+    p->cuts = p->cuts > 1 ? p->cuts / 2 * 2 : 1;
+    p->cut = max_i64(1, div_up(p->tiles, p->cuts));
+    p->block = max_i64(1, div_up(p->cut, max_i64(1, (p->cut + p->block / 2) / p->block)));
+    p->cuts = max_i64(1, div_up(p->tiles, p->cut));
     p->units = chunks * p->cuts;
     Layout in = layout_of(lanes, p->chunk_in, p->block), out = layout_of(lanes, p->chunk_out, p->block);
     int64_t sums = layout_of(lanes, p->chunk_out, p->chunk_in).point, zeros = max_i64(p->chunk_in, p->chunk_out);
