@@ -113,6 +113,7 @@ static Status *pass_over_unread(Draft *draft) {
 }
 
 Status *pass_control(Draft *draft) {
+    TRY(pass_wait(draft));
     TRY(pass_over_unread(draft));
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         Node *node = draft->graph->nodes.p[i];

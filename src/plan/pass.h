@@ -37,6 +37,7 @@ FALLIBLE Status *pass_fold(Draft *draft);
 FALLIBLE Status *pass_cse(Draft *draft);
 FALLIBLE Status *pass_identity(Draft *draft);
 FALLIBLE Status *pass_control(Draft *draft);
+FALLIBLE Status *pass_wait(Draft *draft);      // the first part of control
 FALLIBLE Status *pass_contract(Draft *draft);
 FALLIBLE Status *pass_fuse(Draft *draft);
 bool draft_is_target(const Draft *draft, const Node *node);

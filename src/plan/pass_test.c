@@ -469,6 +469,64 @@ static int place_of(const Plan *plan, Output edge) {
     return -1;
 }
 
+static const Node *planned(const Plan *plan, const char *op) {
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        if (str_is(plan->nodes[i].binding.node->type->name, op))
+            return plan->nodes[i].binding.node;
+    return NULL;
+}
+
+// As TensorFlow's Python ties gradients together: each is read by an identity that waits for all.
+START_TEST(calculations_wait_for_none) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(1000));
+    Output one = Exp(x), other = Sin(x), tied = Identity(one), y = Neg(tied);
+    Node *all = formula_op(f, "NoOp", NULL, 0, NULL).node;
+    GOOD(f->status);
+    GOOD(node_add_control(all, one.node));
+    GOOD(node_add_control(all, other.node));
+    GOOD(node_add_control(tied.node, all));
+    Session *session = session_with(BIT(PASS_CONTROL));
+    Plan *plan = plan_of(session, x, (Output[]){y, other}, 2);
+    ck_assert_ptr_null(planned(plan, "Identity"));
+    ck_assert_ptr_null(planned(plan, "NoOp"));
+    const Node *last = planned(plan, "Neg");
+    ck_assert_ptr_nonnull(last);
+    ck_assert_int_eq(last->n_controls, 0);
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
+// What has a state is waited for, through whatever calculations; and what has one waits.
+START_TEST(states_are_waited_for) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(1000));
+    Output drawn = formula_op(f, "RandomUniform", (Output[]){Ints(10)}, 1,
+                              ATTRS(TYPE_ATTR("dtype", DT_float), INT_ATTR("seed", 1)));
+    Output of_drawn = Exp(Neg(drawn)), y = Sin(x);
+    Output later = formula_op(f, "RandomUniform", (Output[]){Ints(10)}, 1,
+                              ATTRS(TYPE_ATTR("dtype", DT_float), INT_ATTR("seed", 2)));
+    GOOD(f->status);
+    GOOD(node_add_control(y.node, of_drawn.node));
+    GOOD(node_add_control(later.node, y.node));
+    Session *session = session_with(BIT(PASS_CONTROL));
+    Plan *plan = plan_of(session, x, (Output[]){y, later, of_drawn}, 3);
+    const Node *sine = planned(plan, "Sin");
+    ck_assert_int_eq(sine->n_controls, 1);
+    ck_assert(str_is(sine->controls[0]->type->name, "RandomUniform"));
+    int waiting = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const Node *node = plan->nodes[i].binding.node;
+        if (str_is(node->type->name, "RandomUniform") && node->n_controls)
+            waiting += node->controls[0] == sine;
+    }
+    ck_assert_int_eq(waiting, 1);
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
 START_TEST(what_one_node_reads_goes_straight_to_it) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(1000));
@@ -599,6 +657,8 @@ int main(void) {
     tcase_add_test(tests, passes_over_what_is_only_waited_for);
     tcase_add_test(tests, contracts_norms_with_sum_and_relu);
     tcase_add_test(tests, norms_stay_where_they_can_not_join);
+    tcase_add_test(tests, calculations_wait_for_none);
+    tcase_add_test(tests, states_are_waited_for);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);
     tcase_add_test(tests, packs_memory_to_the_bound);

@@ -103,7 +103,7 @@ def googlenet(m, batch, image, width):
 
 
 @net(dict(batch=4, image=64, width=1 / 8), dict(batch=8, image=224, width=1), rate=0.001, optimizer="momentum", resource=True,
-     twin=1e-3, calm=5e-6)
+     twin=1e-3, calm=1e-7)
 def resnet50(m, batch, image, width):
     x, labels = pictures(m, batch, image)
 
@@ -155,7 +155,7 @@ class Inception3:
 
 
 @net(dict(batch=16, image=139, width=1 / 8), dict(batch=8, image=299, width=1), rate=0.00003, clip=1.0,
-     optimizer="rmsprop", twin=1e-3, calm=5e-6)
+     optimizer="rmsprop", twin=1e-3, calm=1e-7)
 def inception3(m, batch, image, width):
     x, labels = pictures(m, batch, image)
     net3 = Inception3(m, width)
