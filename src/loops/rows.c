@@ -19,10 +19,27 @@ static void fill_sixteens(Sixteen v, char *out, size_t bytes) {
         *out++ = *rest++;
 }
 
+static Sixteen sixteen_of(const void *value, size_t size) {
+    uint16_t two = 0;
+    uint32_t four = 0;
+    uint64_t eight = 0;
+    Sixteen v;
+    switch (size) {
+    case 2: memcpy(&two, value, 2), eight = two * 0x0001000100010001u; break;
+    case 4: memcpy(&four, value, 4), eight = four * 0x0000000100000001u; break;
+    case 8: memcpy(&eight, value, 8); break;
+    default: memcpy(&v, value, 16); return v;
+    }
+    return (Sixteen){eight, eight};
+}
+
+enum { WORTH_A_CALL = 512 };  // bytes: the C library fills faster, once it has begun
+
 void fill_run(const void *value, size_t size, void *out, int64_t n) {
     if (n <= 0)
         return;
-    if (!memcmp(value, (const char *)value + 1, size - 1)) {
+    bool large = (size_t)n * size >= WORTH_A_CALL;
+    if (size == 1 || (large && !memcmp(value, (const char *)value + 1, size - 1))) {
         memset(out, *(const unsigned char *)value, (size_t)n * size);
         return;
     }
@@ -31,10 +48,7 @@ void fill_run(const void *value, size_t size, void *out, int64_t n) {
             memcpy((Triple *)out + i, value, sizeof(Triple));
         return;
     }
-    Sixteen v;
-    for (size_t i = 0; i < sizeof v; i += size)
-        memcpy((char *)&v + i, value, size);
-    fill_sixteens(v, out, (size_t)n * size);
+    fill_sixteens(sixteen_of(value, size), out, (size_t)n * size);
 }
 
 // The position inside [0, extent) that a padded position shows; -1: the constant.

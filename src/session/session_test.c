@@ -157,6 +157,41 @@ START_TEST(handles_are_constants_of_the_plan) {
 }
 END_TEST
 
+// What follows from the shape of a variable is settled beforehand, and computed again once the shape is another.
+START_TEST(shapes_of_variables_are_foreseen) {
+    Formula *f = &formula;
+    Shape shape = SHAPE(2, 1);
+    AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
+    Output v = formula_op(f, "VarHandleOp", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", shape_value}));
+    Output x = placeholder(DT_float);
+    Node *set = formula_node(f, "AssignVariableOp", (FormulaArg[]){{&v, 1, false}, {&x, 1, false}}, 2, NULL);
+    Output seen = OpWith("VariableShape", ATTRS(TYPE_ATTR("out_type", DT_int32)), v);
+    Output count = Prod(seen, Int(0), false), rows = Fill(Reshape(count, Ints(1)), Scalar(7, x));
+    GOOD(f->status);
+    StepSignature assign = {.feeds = &x, .targets = &set, .n_feeds = 1, .n_targets = 1};
+    StepSignature signature = {.fetches = (Output[]){seen, count, rows}, .n_fetches = 3};
+    const int32_t rows_of[] = {2, 2, 3, 3, 2, 2};
+    for (int i = 0; i < 6; i++) {
+        Tensor value, out[3];
+        GOOD(tensor_new(DT_float, SHAPE(rows_of[i], i % 2 + 1), &value));
+        memset(value.data, 0, tensor_bytes(&value));
+        const Tensor *feeds[] = {&value};
+        GOOD(session_run(session, &assign, &run_settings_default, feeds, NULL));
+        tensor_clear(&value);
+        for (int again = 0; again < 2; again++) {
+            GOOD(session_run(session, &signature, &run_settings_default, NULL, out));
+            ck_assert_int_eq(((int32_t *)out[0].data)[0], rows_of[i]);
+            ck_assert_int_eq(((int32_t *)out[0].data)[1], i % 2 + 1);
+            ck_assert_int_eq(*(int32_t *)out[1].data, rows_of[i] * (i % 2 + 1));
+            ck_assert_int_eq(tensor_count(&out[2]), rows_of[i] * (i % 2 + 1));
+            ck_assert_float_eq(((float *)out[2].data)[rows_of[i] - 1], 7);
+            for (int j = 0; j < 3; j++)
+                tensor_clear(&out[j]);
+        }
+    }
+}
+END_TEST
+
 // ---------------------------------------- plans
 
 static Plan *plan_of(const StepSignature *signature) {
@@ -325,6 +360,7 @@ int main(void) {
     tcase_add_test(tests, assigns_and_reads);
     tcase_add_test(tests, reads_a_reference_after_its_update);
     tcase_add_test(tests, handles_are_constants_of_the_plan);
+    tcase_add_test(tests, shapes_of_variables_are_foreseen);
     tcase_add_test(tests, another_order_shares_the_plan);
     tcase_add_test(tests, specialisations_are_kept_by_bytes);
     tcase_add_test(tests, copies_are_names);
