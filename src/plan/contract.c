@@ -123,10 +123,25 @@ static Status *contract(Draft *draft, Node *const *chain, int n) {
 
 // ---------------------------------------- what comes before
 
+// Others may wait for `before`, where they can wait for its inputs as well: TensorFlow's Python lets every reader of a
+// gradient wait for all gradients of the same node.
+static bool alone_reads(const Draft *draft, const Node *node, const Node *before) {
+    int readers = 0, waiting = 0;
+    for (size_t i = 0; i < before->uses.n; i++) {
+        bool waits = before->uses.p[i].index == CONTROL;
+        waiting += waits;
+        readers += !waits;
+        if (!waits && before->uses.p[i].node != node)
+            return false;
+    }
+    return readers == 1 && before->n_outputs == 1 && !draft_is_target(draft, before) &&
+           (!waiting || control_may_pass_over(draft, before));
+}
+
 static bool joins(const Draft *draft, const Node *node, const Intake *intake, int first, int n) {
     for (int i = first; i < first + n; i++) {
         const Node *before = node->inputs[i].node;
-        if (only_reader(draft, before, false) != node || !str_equal(before->device, node->device) || !intake->takes(node, before))
+        if (!alone_reads(draft, node, before) || !str_equal(before->device, node->device) || !intake->takes(node, before))
             return false;
     }
     return n > 0;
@@ -139,6 +154,9 @@ static Status *take_in(Draft *draft, Node *node, const Intake *intake, int first
     Node *made;
     builder_init(&builder, draft->graph, str_of(intake->op), str_format(&arena, "%.*s/_contracted", STR_ARGS(node->name)));
     builder_device(&builder, node->device);
+    for (int i = first; i < first + n; i++)
+        if (is_waited_for(draft, node->inputs[i].node))
+            TRY(control_pass_over(draft, node->inputs[i].node));
     for (int i = 0; i < node->n_controls; i++)
         builder_control(&builder, node->controls[i]);
     for (int i = first; i < first + n; i++)

@@ -39,13 +39,6 @@ static bool implied(const Node *node, int control) {
 
 enum { MOST_WAITS = 16 };  // in place of one
 
-static bool is_target(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return true;
-    return false;
-}
-
 // Fed values are there from the start: nobody waits for them.
 static bool is_feed(const Draft *draft, const Node *node) {
     for (int i = 0; i < draft->n_feeds; i++)
@@ -54,11 +47,11 @@ static bool is_feed(const Draft *draft, const Node *node) {
     return false;
 }
 
-// Whoever waits for the node may wait for what it waits for instead. An alias costs nothing, and may be there to check.
-static bool may_pass_over(const Draft *draft, const Node *node) {
+// An alias costs nothing, and may be there to check.
+bool control_may_pass_over(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     if (!op || node_is_stateful(node) || op->alias || op->flow != FLOW_NONE || !node->n_outputs ||
-        is_target(draft, node) || node->n_inputs + node->n_controls > MOST_WAITS)
+        draft_is_target(draft, node) || node->n_inputs + node->n_controls > MOST_WAITS)
         return false;
     for (int i = 0; i < node->n_inputs; i++)
         if (!node->inputs[i].node ||
@@ -67,9 +60,16 @@ static bool may_pass_over(const Draft *draft, const Node *node) {
     for (int i = 0; i < node->n_controls; i++)
         if (!is_plain(node->controls[i]))
             return false;
-    // Only read by others that are passed over.
     for (size_t i = 0; i < node->uses.n; i++)
-        if (!is_plain(node->uses.p[i].node) || (node->uses.p[i].input != CONTROL && !node->uses.p[i].node->mark))
+        if (!is_plain(node->uses.p[i].node))
+            return false;
+    return true;
+}
+
+// Only read by others that are passed over.
+static bool is_unread(const Node *node) {
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (node->uses.p[i].input != CONTROL && !node->uses.p[i].node->mark)
             return false;
     return node->uses.n > 0;
 }
@@ -84,7 +84,7 @@ static Status *wait_for_inputs(const Draft *draft, Node *node, Node *waiting) {
     return OK;
 }
 
-static Status *pass_over(const Draft *draft, Node *node) {
+Status *control_pass_over(const Draft *draft, Node *node) {
     for (size_t i = node->uses.n; i-- > 0;) {
         if (i >= node->uses.n || node->uses.p[i].input != CONTROL)
             continue;
@@ -104,10 +104,10 @@ static Status *pass_over_unread(Draft *draft) {
             draft->graph->nodes.p[i]->mark = 0;
     for (size_t i = draft->graph->nodes.n; i-- > 0;) {
         Node *node = draft->graph->nodes.p[i];
-        if (!node || !may_pass_over(draft, node))
+        if (!node || !control_may_pass_over(draft, node) || !is_unread(node))
             continue;
         node->mark = 1;
-        TRY(pass_over(draft, node));
+        TRY(control_pass_over(draft, node));
     }
     return OK;
 }

@@ -41,6 +41,9 @@ FALLIBLE Status *pass_wait(Draft *draft);      // the first part of control
 FALLIBLE Status *pass_contract(Draft *draft);
 FALLIBLE Status *pass_fuse(Draft *draft);
 bool draft_is_target(const Draft *draft, const Node *node);
+// Whoever waits for the node may wait for what it waits for instead: nobody can tell whether it has run. And does so.
+bool control_may_pass_over(const Draft *draft, const Node *node);
+FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
 FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories

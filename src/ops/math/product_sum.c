@@ -129,8 +129,10 @@ static void one_block(const Work *w, int64_t row, int64_t column, char *slot) {
     const char *a = w->a + (whole->ta ? row : row * whole->lda) * s->size;
     const char *b = w->b + (whole->tb ? column * whole->ldb : column) * s->size;
     char *c = s->keeps ? w->out + (row * whole->ldc + column) * s->size : slot, *work = slot + s->at_work;
-    bool is_whole = rows == s->rows && columns == s->columns;
-    if (!s->library || !is_whole || !onednn_run(s->library, a, b, NULL, c, work)) {
+    if (rows == s->rows && columns == s->columns) {
+        if (!s->library || !onednn_run(s->library, a, b, NULL, c, work))
+            gemm_run(&s->plan, a, b, c, work, 0, 1);
+    } else {
         GemmPlan plan = s->plan;
         plan.shape.m = rows, plan.shape.n = columns;
         plan.shape.ldc = s->keeps ? whole->ldc : columns;
@@ -169,7 +171,9 @@ static void run(Work *w) {
     int64_t blocks = s->down * s->across;
     w->a = one_under_the_other(w->k, s->first, s->terms, s->at_a);
     w->b = one_under_the_other(w->k, s->first + s->terms, s->terms, s->at_b);
-    if (blocks)
+    if (blocks == 1)
+        one_block(w, 0, 0, (char *)w->k->scratch + s->at_slots);
+    else if (blocks)
         kernel_parallel(w->k, blocks, s->cost, block_range, w);
 }
 

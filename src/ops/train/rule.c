@@ -211,8 +211,15 @@ static bool reads(Output factor, Output variable) {
     return node->n_inputs == 1 && output_equal(node->inputs[0], variable);
 }
 
+// A small gradient stays in the cache on its way to the rule: nothing is gained.
+static bool is_small(const Node *product) {
+    enum { SMALL = 1 << 14 };  // elements
+    int64_t n = shape_count(&product->output_shapes[0]);
+    return n >= 0 && n <= SMALL;
+}
+
 bool rule_takes(const Node *node, const Node *before) {
-    if (!is_product_sum(before))
+    if (!is_product_sum(before) || is_small(before))
         return false;
     for (int i = 0; i < before->n_inputs; i++)
         for (int v = 0; v < node->n_inputs && (node_op(node)->update & BIT(v)); v++)
