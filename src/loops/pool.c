@@ -57,31 +57,35 @@ static bool whole_2x2(Part rows, Part columns) {
     return rows.to - rows.from == 2 && columns.to - columns.from == 2;
 }
 
-static void max_pixels(DType dtype, const WindowShape *s, const char *in, char *out) {
+int64_t pool_units(const WindowShape *s, bool nchw) {
+    return s->batch * (nchw ? s->in_c : s->out_h);
+}
+
+// Row y of the result.
+static void max_row(DType dtype, const WindowShape *s, const char *in, int64_t y, char *out) {
     void (*max)(const void *, void *, int64_t) = loops_table()->window->max[slot_of(dtype)];
     bool pairs = is_2x2(s);
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    for (int64_t y = 0; y < s->out_h; y++)
-        for (int64_t x = 0; x < s->out_w; x++, out += pixel) {
-            Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
-            Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-            bool begun = false;
-            if (pairs && whole_2x2(rows, columns)) {
-                const char *p = in + (rows.from * s->in_w + columns.from) * pixel, *q = p + s->in_w * pixel;
-                loops_table()->window->max_2x2[slot_of(dtype)]((const void *[]){p, p + pixel, q, q + pixel}, out, s->in_c);
-                continue;
-            }
-            for (int64_t i = rows.from; i < rows.to; i++)
-                for (int64_t j = columns.from; j < columns.to; j++) {
-                    const char *p = in + (i * s->in_w + j) * pixel;
-                    if (begun)
-                        max(p, out, s->in_c);
-                    else
-                        memcpy(out, p, (size_t)pixel), begun = true;
-                }
-            if (!begun)
-                fill_lowest(dtype, out, s->in_c);
+    Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
+    for (int64_t x = 0; x < s->out_w; x++, out += pixel) {
+        Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
+        bool begun = false;
+        if (pairs && whole_2x2(rows, columns)) {
+            const char *p = in + (rows.from * s->in_w + columns.from) * pixel, *q = p + s->in_w * pixel;
+            loops_table()->window->max_2x2[slot_of(dtype)]((const void *[]){p, p + pixel, q, q + pixel}, out, s->in_c);
+            continue;
         }
+        for (int64_t i = rows.from; i < rows.to; i++)
+            for (int64_t j = columns.from; j < columns.to; j++) {
+                const char *p = in + (i * s->in_w + j) * pixel;
+                if (begun)
+                    max(p, out, s->in_c);
+                else
+                    memcpy(out, p, (size_t)pixel), begun = true;
+            }
+        if (!begun)
+            fill_lowest(dtype, out, s->in_c);
+    }
 }
 
 // A plane: rows of the window are folded whole, then the columns of the result.
@@ -103,14 +107,12 @@ static void max_plane(DType dtype, const WindowShape *s, const char *in, char *o
 void max_pool(DType dtype, const WindowShape *s, bool nchw, const void *x, void *y, void *work, int64_t first,
               int64_t last) {
     int64_t size = (int64_t)dtype_size(dtype), in_plane = s->in_h * s->in_w, out_plane = s->out_h * s->out_w;
-    for (int64_t n = first; n < last; n++) {
-        const char *in = (const char *)x + n * in_plane * s->in_c * size;
-        char *out = (char *)y + n * out_plane * s->in_c * size;
-        if (!nchw)
-            max_pixels(dtype, s, in, out);
+    for (int64_t unit = first; unit < last; unit++) {
+        if (nchw)
+            max_plane(dtype, s, (const char *)x + unit * in_plane * size, (char *)y + unit * out_plane * size, work);
         else
-            for (int64_t c = 0; c < s->in_c; c++)
-                max_plane(dtype, s, in + c * in_plane * size, out + c * out_plane * size, work);
+            max_row(dtype, s, (const char *)x + unit / s->out_h * in_plane * s->in_c * size, unit % s->out_h,
+                    (char *)y + unit * s->out_w * s->in_c * size);
     }
 }
 
@@ -205,23 +207,22 @@ void max_pool_grad(DType dtype, const WindowShape *s, bool nchw, const void *x, 
     }
 }
 
-// Runs once per window and channel group: `forward` gathers into out, else out is spread into the window.
-static void avg_image(DType dtype, const WindowShape *s, bool forward, const char *in, char *out) {
+// The windows of row y of the small side, which begins at `in` or `out`: `forward` gathers into out, else out is spread
+// into the windows.
+static void avg_row(DType dtype, const WindowShape *s, bool forward, int64_t y, const char *in, char *out) {
     void (*add)(const void *, void *, int64_t, double) = loops_table()->window->add_channels[dtype == DT_double];
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    for (int64_t y = 0; y < s->out_h; y++)
-        for (int64_t x = 0; x < s->out_w; x++) {
-            Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
-            Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-            int64_t count = max_i64(0, rows.to - rows.from) * max_i64(0, columns.to - columns.from);
-            double scale = count ? 1.0 / (double)count : 0;
-            int64_t small = (y * s->out_w + x) * pixel;
-            for (int64_t i = rows.from; i < rows.to; i++)
-                for (int64_t j = columns.from; j < columns.to; j++) {
-                    int64_t large = (i * s->in_w + j) * pixel;
-                    add(in + (forward ? large : small), out + (forward ? small : large), s->in_c, scale);
-                }
-        }
+    Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
+    for (int64_t x = 0; x < s->out_w; x++) {
+        Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
+        int64_t count = max_i64(0, rows.to - rows.from) * max_i64(0, columns.to - columns.from);
+        double scale = count ? 1.0 / (double)count : 0;
+        for (int64_t i = rows.from; i < rows.to; i++)
+            for (int64_t j = columns.from; j < columns.to; j++) {
+                int64_t large = (i * s->in_w + j) * pixel;
+                add(in + (forward ? large : x * pixel), out + (forward ? x * pixel : large), s->in_c, scale);
+            }
+    }
 }
 
 // A plane: the rows of each window are added along, then divided by how many elements they had.
@@ -244,27 +245,29 @@ static void avg_plane(DType dtype, const WindowShape *s, const char *in, char *o
     }
 }
 
-static void avg(DType dtype, const WindowShape *s, bool nchw, bool forward, const char *in, char *out, int64_t first,
-                int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), large = s->in_h * s->in_w, small = s->out_h * s->out_w;
-    int64_t from = forward ? large : small, to = forward ? small : large;
-    WindowShape plane = *s;
-    plane.in_c = plane.out_c = nchw ? 1 : s->in_c;
-    int64_t planes = nchw ? s->in_c : 1;
-    for (int64_t n = first; n < last; n++) {
-        memset(out + n * to * s->in_c * size, 0, (size_t)(to * s->in_c * size));
-        for (int64_t c = 0; c < planes && nchw && forward; c++)
-            avg_plane(dtype, &plane, in + (n * s->in_c + c) * from * size, out + (n * s->in_c + c) * to * size);
-        for (int64_t c = 0; c < planes && !(nchw && forward); c++)
-            avg_image(dtype, &plane, forward, in + (n * s->in_c + c) * from * size, out + (n * s->in_c + c) * to * size);
-    }
-}
-
 void avg_pool(DType dtype, const WindowShape *s, bool nchw, const void *x, void *y, int64_t first, int64_t last) {
-    avg(dtype, s, nchw, true, x, y, first, last);
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = s->in_h * s->in_w, out_row = s->out_w * s->in_c;
+    if (nchw)
+        out_row = s->out_h * s->out_w;
+    memset((char *)y + first * out_row * size, 0, (size_t)((last - first) * out_row * size));
+    for (int64_t unit = first; unit < last; unit++) {
+        char *out = (char *)y + unit * out_row * size;
+        if (nchw)
+            avg_plane(dtype, s, (const char *)x + unit * in_plane * size, out);
+        else
+            avg_row(dtype, s, true, unit % s->out_h, (const char *)x + unit / s->out_h * in_plane * s->in_c * size, out);
+    }
 }
 
 void avg_pool_grad(DType dtype, const WindowShape *s, bool nchw, const void *dy, void *dx, int64_t first,
                    int64_t last) {
-    avg(dtype, s, nchw, false, dy, dx, first, last);
+    int64_t size = (int64_t)dtype_size(dtype), image = s->in_h * s->in_w * s->in_c, planes = nchw ? s->in_c : 1;
+    WindowShape plane = *s;
+    plane.in_c = plane.out_c = s->in_c / planes;
+    int64_t row = s->out_w * plane.in_c;
+    memset((char *)dx + first * image * size, 0, (size_t)((last - first) * image * size));
+    for (int64_t n = first * planes; n < last * planes; n++)
+        for (int64_t y = 0; y < s->out_h; y++)
+            avg_row(dtype, &plane, false, y, (const char *)dy + (n * s->out_h + y) * row * size,
+                    (char *)dx + n * (image / planes) * size);
 }

@@ -40,7 +40,10 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
                  int64_t last);
 
 // ---- pooling ----
-// in_c is out_c, dilation and groups are 1. Images [first, last) of the batch. `nchw`: planes instead of pixels.
+// in_c is out_c, dilation and groups are 1. Images [first, last) of the batch; the forward passes of pools take units
+// [first, last) of [0, pool_units): rows of the result, or its planes, so that one image occupies several threads.
+// `nchw`: planes instead of pixels.
+int64_t pool_units(const WindowShape *shape, bool nchw);
 
 // float, double, int32, int64.
 bool max_pool_takes(DType dtype);

@@ -171,12 +171,12 @@ static void check_pool(DType dtype, const WindowShape *s, bool nchw) {
                 dmax[where[out]] += dy.wide[out];
             }
     void *work = malloc(max_pool_work(dtype, s));
-    max_pool(dtype, s, nchw, x.raw, y.raw, work, 0, s->batch);
+    max_pool(dtype, s, nchw, x.raw, y.raw, work, 0, pool_units(s, nchw));
     expect_close(&y, max, "max pool");
     max_pool_grad(dtype, s, nchw, x.raw, dy.raw, dx.raw, work, 1, s->batch);
     max_pool_grad(dtype, s, nchw, x.raw, dy.raw, dx.raw, work, 0, 1);
     expect_close(&dx, dmax, "max pool gradient");
-    avg_pool(dtype, s, nchw, x.raw, y.raw, 0, s->batch);
+    avg_pool(dtype, s, nchw, x.raw, y.raw, 0, pool_units(s, nchw));
     expect_close(&y, mean, "mean pool");
     avg_pool_grad(dtype, s, nchw, dy.raw, dx.raw, 0, s->batch);
     expect_close(&dx, dmean, "mean pool gradient");
@@ -203,7 +203,7 @@ START_TEST(pools) {
     WindowShape s = {1, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 1, 1, 0, 0, 1};
     ck_assert(max_pool_takes(DT_int32) && !max_pool_takes(DT_half));
     char work[64];
-    max_pool(DT_int32, &s, false, x, y, work, 0, 1);
+    max_pool(DT_int32, &s, false, x, y, work, 0, pool_units(&s, false));
     ck_assert(y[0] == 9 && y[1] == 0);
 }
 END_TEST

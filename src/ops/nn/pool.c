@@ -90,7 +90,7 @@ static Status *forward_prepare(Prepare *p) {
 static Status *max_prepare(Prepare *p) {
     Pool *pool = p->own;
     TRY(forward_prepare(p));
-    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool->window.batch, &pool->lanes);
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_units(&pool->window, pool->planes), &pool->lanes);
     return OK;
 }
 
@@ -109,7 +109,7 @@ typedef struct {
     Lanes lanes;
 } Work;
 
-static void max_images(void *arg, int64_t first, int64_t last) {
+static void max_units(void *arg, int64_t first, int64_t last) {
     Work *work = arg;
     const Pool *pool = work->pool;
     int lane = lanes_take(&work->lanes);
@@ -118,28 +118,29 @@ static void max_images(void *arg, int64_t first, int64_t last) {
     lanes_give(&work->lanes, lane);
 }
 
-static void avg_images(void *arg, int64_t first, int64_t last) {
+static void avg_units(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Pool *pool = work->pool;
     avg_pool(pool->compute, &pool->window, pool->planes, work->x, work->out, first, last);
 }
 
-static Status *forward_run(Kernel *k, void (*images)(void *, int64_t, int64_t)) {
+static Status *forward_run(Kernel *k, void (*fn)(void *, int64_t, int64_t)) {
     const Pool *pool = k->own;
     Work work = {.k = k, .pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
                  .out = stage_target(&pool->out, k, k->out[0]->data)};
     lanes_open(k, &pool->lanes, &work.lanes);
+    int64_t units = pool_units(&pool->window, pool->planes);
     if (pool->out.count)
-        kernel_parallel(k, pool->window.batch, pool->image_cost, images, &work);
+        kernel_parallel(k, units, max_i64(1, pool->image_cost / (units / pool->window.batch)), fn, &work);
     stage_store(&pool->out, k, k->out[0]->data);
     return OK;
 }
 
 static Status *max_run(Kernel *k) {
-    return forward_run(k, max_images);
+    return forward_run(k, max_units);
 }
 static Status *avg_run(Kernel *k) {
-    return forward_run(k, avg_images);
+    return forward_run(k, avg_units);
 }
 
 // ---------------------------------------- gradients
