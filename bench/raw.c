@@ -219,6 +219,13 @@ static bool make_parts(const Work *work, Parts *parts) {
     return give_memory(parts);
 }
 
+static void forget_parts(Parts *parts) {
+    for (int i = 0; i < ARGS; i++)
+        free(parts->memory[i]);
+    free(parts->p);
+    *parts = (Parts){0};
+}
+
 static double run_parts(const Parts *parts) {
     double begin = now_seconds();
     for (int i = 0; i < parts->n; i++) {
@@ -246,6 +253,7 @@ int raw_main(const char *library, int threads) {
         if (!strncmp(line, "open ", 5) && !work_read(&api, line + 5, &work, error, sizeof error))
             printf("error %s\n", error);
         else if (!strncmp(line, "open ", 5)) {
+            forget_parts(&parts);
             bool made = make_parts(&work, &parts);
             work_clear(&work);
             if (made)
