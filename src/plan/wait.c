@@ -5,7 +5,7 @@
 // for. 3. A calculation that waits for a calculation needn't: only for what of its past has a state, and is not of the
 // waiter's own past anyway. An update still waits, so that who reads the variable has read it.
 //
-// Plans with control flow stay as they are: deadness travels along waits.
+// Plans with control flow stay as they are: deadness travels along waits. So do those of partial runs, whose feeds come late.
 #include <stdlib.h>
 
 #include "plan/pass.h"
@@ -188,7 +188,7 @@ static Status *loosen_all(Draft *draft) {
 }
 
 Status *pass_wait(Draft *draft) {
-    if (has_flow(draft))
+    if (draft->options->partial || has_flow(draft))
         return OK;
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
