@@ -7,7 +7,7 @@
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(fold) PASTE3(fold, NAME)
 
-enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = FN(SPREAD) / 4, FN(BLOCK) = 1024 };
+enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4, FN(BLOCK) = 1024 };
 
 // Half of the sums to the other half: with lengths that the compiler knows.
 #define FOLD_HALF(half, join)                                                                                 \
@@ -48,12 +48,20 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = FN(SPREAD) / 4, FN(BLOCK) = 1
         FOLD_HALF(1, join)                                                                                    \
         return wide[0];                                                                                       \
     }                                                                                                         \
+    static inline A FN(fold##_short)(const T *p, int64_t n) {                                                 \
+        T rest = begin;                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                     \
+            T x = p[i], y = rest;                                                                             \
+            rest = step;                                                                                      \
+        }                                                                                                     \
+        return (A)rest;                                                                                       \
+    }                                                                                                         \
     static void FN(fold##_row)(const void *in, int64_t n, void *acc) {                                        \
         const T *p = in;                                                                                      \
         A total = *(A *)acc;                                                                                  \
         for (int64_t block; n > 0; p += block, n -= block) {                                                  \
             block = n < FN(BLOCK) ? n : FN(BLOCK);                                                            \
-            A x = FN(fold##_block)(p, block), y = total;                                                      \
+            A x = block > FOLD_SHORT ? FN(fold##_block)(p, block) : FN(fold##_short)(p, block), y = total;    \
             total = join;                                                                                     \
         }                                                                                                     \
         *(A *)acc = total;                                                                                    \
@@ -61,18 +69,12 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = FN(SPREAD) / 4, FN(BLOCK) = 1
     static void FN(fold##_each)(const void *in, int64_t rows, int64_t n, void *acc) {                         \
         const T *p = in;                                                                                      \
         A *out = acc;                                                                                         \
-        if (n > FOLD_SHORT) {                                                                                 \
-            for (int64_t r = 0; r < rows; r++, p += n)                                                        \
-                FN(fold##_row)(p, n, out + r);                                                                \
-            return;                                                                                           \
-        }                                                                                                     \
         for (int64_t r = 0; r < rows; r++, p += n) {                                                          \
-            T rest = begin;                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                                 \
-                T x = p[i], y = rest;                                                                         \
-                rest = step;                                                                                  \
+            if (n > FOLD_SHORT) {                                                                             \
+                FN(fold##_row)(p, n, out + r);                                                                \
+                continue;                                                                                     \
             }                                                                                                 \
-            A x = (A)rest, y = out[r];                                                                        \
+            A x = FN(fold##_short)(p, n), y = out[r];                                                         \
             out[r] = join;                                                                                    \
         }                                                                                                     \
     }                                                                                                         \
