@@ -1,4 +1,5 @@
-// Contract — convolutions and products take in what follows them, sums and updates of variables the products before them:
+// Contract — convolutions, products and batch norms take in what follows them; sums and updates of variables the products
+// before them, gradients of batch norms the relu's:
 // one node, which goes over its output once.
 //
 // Which ops can, and what they take, the ops say themselves (Op.contraction, Op.intake). Here is what holds for all: a node
