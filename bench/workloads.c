@@ -26,6 +26,7 @@ typedef struct Workload {
     {(name), (file), {IMAGES(batch, size, channels), LABELS(batch, classes)}, "loss", "train_step", "image", (batch), \
      (bound), 0.6}
 
+#define LM_BOUND (1 / 1.3)  // 1.3 times the words in a second
 #define TWINS(name, file, theirs, batch, size, channels, classes, bound)                  \
     NET(name, file, batch, size, channels, classes, bound),                               \
     NET(name ".theirs", theirs, batch, size, channels, classes, bound)
@@ -43,16 +44,16 @@ static const Workload WORKLOADS[] = {
     {"infer.resnet50.variables", "resnet50_answers.pb", {IMAGES(1, 224, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.inception3.constants", "inception3_frozen.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.inception3.variables", "inception3_answers.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
-    {"lm.full", "lm_full.pb", WORDS(40000), "loss", "train_step", "word", 320, 0, 0.6},
-    {"lm.full.theirs", "lstm_full_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, 0, 0.6},
-    {"lm.sampled", "lm_sampled.pb", WORDS(40000), "loss", "train_step", "word", 320, 0, 0.6},
-    {"lm.sampled.theirs", "lstm_sampled_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, 0,
-     0.6},
+    {"lm.full", "lm_full.pb", WORDS(40000), "loss", "train_step", "word", 320, LM_BOUND, 0.6},
+    {"lm.full.theirs", "lstm_full_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, LM_BOUND, 0.6},
+    {"lm.sampled", "lm_sampled.pb", WORDS(40000), "loss", "train_step", "word", 320, LM_BOUND, 0.6},
+    {"lm.sampled.theirs", "lstm_sampled_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320,
+     LM_BOUND, 0.6},
     {"word2vec", "word2vec.pb", {INTS("center", 128, 50000), INTS("context", 128, 50000)}, "loss", "train_step", "step", 1,
-     0, 0.6},
+     0.4, 0.6},
     {"word2vec.theirs", "word2vec_nce_theirs.pb", {INTS("words", 128, 50000), INTS2("neighbours", 128, 1, 50000)}, "loss",
-     "train_step", "step", 1, 0, 0.6},
-    TWINS("mlp_big", "mlp_big.pb", "mlp_big_theirs.pb", 128, 28, 1, 10, 0),
+     "train_step", "step", 1, 0.4, 0.6},
+    TWINS("mlp_big", "mlp_big.pb", "mlp_big_theirs.pb", 128, 28, 1, 10, 0.85),
 };
 enum { WORKLOAD_COUNT = sizeof WORKLOADS / sizeof *WORKLOADS };
 
@@ -151,7 +152,7 @@ static bool open_column(const Workload *workload, Column *column) {
     column->open = column_reply(column);
     if (column->open)
         column->value = atof(column->line + strlen("value "));
-    else
+    else if (!column->raw)  // it knows no shapes that only the step itself finds out
         printf("    %s, %s: %s\n", workload->name, column->setting.name, column->line);
     return column->open;
 }
@@ -287,7 +288,7 @@ bool workloads_run(const Options *options) {
             print_row(workload, threads, &figures);
             if (threads == 1)
                 one = figures.seconds[OURS];
-            else if (one > 0)
+            else if (one > 0 && !strncmp(workload->name, "convnets.", 9))
                 printf("%-26s two threads take %.2f of one thread's time, <= 0.56\n", "", figures.seconds[OURS] / one);
         }
     }

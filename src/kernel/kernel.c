@@ -64,6 +64,13 @@ int64_t kernel_cost(int64_t elements, int64_t picoseconds, int64_t bytes) {
     return ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
 }
 
+Status *context_check(const StepContext *context) {
+    TRY(cancellation_check(context->cancellation));
+    NEED(context->deadline == NO_DEADLINE || clock_now() <= context->deadline, DEADLINE_EXCEEDED,
+         "the step ran past its deadline");
+    return OK;
+}
+
 void kernel_done(Kernel *k, Status *status) {
     k->step->done(k, status);
 }

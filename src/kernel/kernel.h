@@ -51,6 +51,8 @@ void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void 
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg);
 // ns to compute so many elements of so many picoseconds each, and to move so many bytes: small tensors lie in the cache.
 int64_t kernel_cost(int64_t elements, int64_t picoseconds, int64_t bytes);
+// CANCELLED or DEADLINE_EXCEEDED where the step shall not go on: for loops whose length is not known beforehand, now and then.
+FALLIBLE Status *context_check(const StepContext *context);
 // Ends what a StartFn began. Takes the status. From any thread, exactly once.
 void kernel_done(Kernel *k, Status *status);
 // The resource behind the handle in input i, of that type name; retained. NOT_FOUND, INVALID_ARGUMENT.

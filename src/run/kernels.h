@@ -9,8 +9,6 @@ void step_completed(Kernel *k, Status *status);  // StepContext.done: from any t
 FALLIBLE Status *step_bind(Step *step, Fixed *fixed);  // takes over the reference
 void step_free_propagation(Step *step);
 void step_clear_rendezvous(Step *step);
-// OK, or why the step shall end: cancelled, or past its deadline.
-FALLIBLE Status *step_check(Step *step);
 Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)
 Status *run_recv(Kernel *k);
 // Any node, now: Send and Recv as above, everything else by invoke.

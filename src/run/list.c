@@ -9,14 +9,6 @@ static Step *step_of(Kernel *k) {
     return (Step *)k->step;
 }
 
-Status *step_check(Step *step) {
-    if (cancellation_is_set(&step->cancellation))
-        return cancellation_check(&step->cancellation);
-    if (step->context.deadline != NO_DEADLINE && clock_now() > step->context.deadline)
-        FAIL(DEADLINE_EXCEEDED, "the step ran past its deadline");
-    return OK;
-}
-
 Status *run_late(Kernel *k) {
     Step *step = step_of(k);
     const PlanNode *p = &step->plan->nodes[k->index];
@@ -129,7 +121,7 @@ static Status *run_late_from(Step *step, int32_t first) {
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
             continue;
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
-            TRY(step_check(step));
+            TRY(context_check(&step->context));
         Kernel *k = &step->kernels[i];
         // What a node was prepared for lies in memory of its own: ask for the next but two while this one runs.
         if (i + 3 < plan->n_nodes) {
@@ -154,7 +146,7 @@ static Status *run_fixed(Step *step) {
     const CancellationFlags flags = cancellation_flags(&step->cancellation);
     for (const StepItem *item = step->items; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
-            TRY(step_check(step));
+            TRY(context_check(&step->context));
         Status *status = item->kernel->run(item->kernel);
         if (__builtin_expect(status != NULL, 0)) {
             const PlanNode *p = &step->plan->nodes[item->node];

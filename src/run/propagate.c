@@ -523,7 +523,7 @@ static void propagate(Propagation *p) {
                 at = choose_ready(p);
             Ready ready = p->ready.p[at];
             p->ready.p[at] = p->ready.p[--p->ready.n];
-            Status *over = timed || cancellation_flagged(&flags) ? step_check(step) : OK;
+            Status *over = timed || cancellation_flagged(&flags) ? context_check(&step->context) : OK;
             if (__builtin_expect(over != NULL, 0))
                 fail(p, over);
             else

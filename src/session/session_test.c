@@ -312,6 +312,23 @@ START_TEST(copies_are_names) {
 }
 END_TEST
 
+// A class with a chance of one in two billion, which would be drawn for a minute.
+START_TEST(a_kernel_ends_at_the_deadline) {
+    Formula *f = &formula;
+    AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p31f, 1}, .n = 2};
+    Output words = Reshape(Cast(Int(1), DT_int64), Ints(1, 1));
+    Output drawn = formula_op(f, "FixedUnigramCandidateSampler", &words, 1,
+                              ATTRS({"num_true", ATTR_OF_INT(1)}, {"num_sampled", ATTR_OF_INT(2)}, {"unique", ATTR_OF_BOOL(true)},
+                                    {"range_max", ATTR_OF_INT(2)}, {"unigrams", chances}));
+    GOOD(f->status);
+    StepSignature signature = {.fetches = &drawn, .n_fetches = 1};
+    Tensor out;
+    Status *status = session_run(session, &signature, &(RunSettings){.timeout_ms = 30}, NULL, &out);
+    ck_assert_int_eq(status_code(status), DEADLINE_EXCEEDED);
+    status_free(status);
+}
+END_TEST
+
 START_TEST(placement_is_logged) {
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -364,6 +381,7 @@ int main(void) {
     tcase_add_test(tests, another_order_shares_the_plan);
     tcase_add_test(tests, specialisations_are_kept_by_bytes);
     tcase_add_test(tests, copies_are_names);
+    tcase_add_test(tests, a_kernel_ends_at_the_deadline);
     tcase_add_test(tests, placement_is_logged);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);

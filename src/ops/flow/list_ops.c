@@ -110,7 +110,7 @@ static Status *split_run(Kernel *k) {
     for (int64_t i = 0; i < tensor_count(lengths); i++) {
         int64_t n = tensor_int(lengths, i);
         NEED(n >= 0 && n <= rows - at, INVALID_ARGUMENT,
-             "Attempting to slice [%lld, %lld] from tensor with length %lld", (long long)at, (long long)(n + at),
+             "Attempting to slice %lld rows at %lld from tensor with length %lld", (long long)n, (long long)at,
              (long long)rows);
         Tensor part;
         TRY(list_row(tensor, at, n, true, &part));

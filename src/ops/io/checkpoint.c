@@ -26,7 +26,7 @@ static Status *save_run(Kernel *k) {
     TRY(bundle_writer_open(string_at(k->in[0], 0), &writer));
     for (int i = 0; i < n; i++) {
         Str name = string_at(k->in[1], i), text = string_at(k->in[2], i);
-        TRY(cancellation_check(k->step->cancellation));
+        TRY(context_check(k->step));
         if (!text.n) {
             TRY(bundle_add(&writer, name, k->in[3 + i]));
             continue;
@@ -96,7 +96,7 @@ static Status *restore_run(Kernel *k) {
     }
     TRY(bundle_open(string_at(k->in[0], 0), &reader));
     for (int i = 0; i < k->n_out; i++) {
-        TRY(cancellation_check(k->step->cancellation));
+        TRY(context_check(k->step));
         TRY(restore_one(k, &reader, i));
     }
     return OK;

@@ -197,7 +197,7 @@ static Status *draw_different(Kernel *k, const Candidates *c, Numbers *numbers, 
     places_open(&seen, k->scratch, n);
     for (int64_t i = 0; i < n;) {
         if ((++tries & 0xffff) == 0)
-            TRY(cancellation_check(k->step->cancellation));
+            TRY(context_check(k->step));
         NEED(tries < INT32_MAX, INVALID_ARGUMENT, "%lld different classes don't turn up", (long long)n);
         out[i] = c->way->draw(c, numbers);
         i += places_set(&seen, out[i], (int32_t)i);
