@@ -4,16 +4,11 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/status_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
 #include "proto/text.h"
 #include "session/session.h"
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 #define NODE(name, op, rest) "node { name: '" name "' op: '" op "' " rest " } "
 #define IN(name) "input: '" name "' "

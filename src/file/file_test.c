@@ -4,16 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/status_test.h"
 #include "file/bundle.h"
 #include "file/crc32c.h"
 #include "file/snappy.h"
 #include "tensor/literal.h"
 
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 #define BAD(wanted, expression)                                                            \
     do {                                                                                   \
         Status *status_ = (expression);                                                    \

@@ -3,13 +3,8 @@
 
 #include <check.h>
 
+#include "base/status_test.h"
 #include "ops/all_ops.h"
-
-#define GOOD(expression)                                                              \
-    do {                                                                              \
-        Status *status_ = (expression);                                               \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Arena arena;

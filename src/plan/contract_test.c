@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "plan/pass.h"
 #include "session/session.h"
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Formula formula;

@@ -1,5 +1,6 @@
 // Pass tests — each pass alone: what it makes of a small graph, that results stay the same, and that walls hold.
 #include "plan/pass.h"
+#include "base/status_test.h"
 #include "plan/fixed.h"
 
 #include <check.h>
@@ -9,12 +10,6 @@
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Formula formula;

@@ -2,16 +2,11 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "base/status_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
 #include "proto/text.h"
 #include "session/session.h"
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Session *session;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/status_test.h"
 #include "formula/ops.h"
 #include "graph/shapes.h"
 #include "ops/all_ops.h"
@@ -14,12 +15,6 @@
 #include "thread/pool.h"
 
 enum { WIDE = 6, PATIENCE = 2000 };  // a tenth of a millisecond each
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Session *session;

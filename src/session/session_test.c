@@ -1,4 +1,5 @@
 // Session tests — graphs built by hand and run: plans, feeds, fetches, variables, control flow, errors.
+#include "base/status_test.h"
 #include "session/session.h"
 
 #include <check.h>
@@ -9,12 +10,6 @@
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "plan/fixed_cache.h"
-
-#define GOOD(expression)                                                              \
-    do {                                                                              \
-        Status *status_ = (expression);                                               \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Session *session;

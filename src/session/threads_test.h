@@ -2,13 +2,8 @@
 #pragma once
 #include <check.h>
 
+#include "base/status_test.h"
 #include "formula/ops.h"
-
-#define GOOD(expression)                                                                    \
-    do {                                                                                    \
-        Status *status_ = (expression);                                                     \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 // `while (i < limit) i = i + 1`, all in frames.
 static inline Output loop_to(Formula *f, Output limit) {

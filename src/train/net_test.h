@@ -2,18 +2,13 @@
 #pragma once
 #include <math.h>
 
+#include "base/status_test.h"
 #include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
 #include "train/freeze.h"
 #include "train/optimizer.h"
-
-#define GOOD(expression)                                                              \
-    do {                                                                              \
-        Status *status_ = (expression);                                               \
-        ck_assert_msg(!status_, "%s (%s)", status_message(status_), status_where(status_)); \
-    } while (0)
 
 static Graph *graph;
 static Session *session;
