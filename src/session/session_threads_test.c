@@ -11,6 +11,7 @@
 #include "ops/all_ops.h"
 #include "session/session.h"
 #include "session/threads_test.h"
+#include "thread/rest_test.h"
 
 enum { RUNNERS = 8, ROUNDS = 60, GROWN = 40, WIDTH = 16 };
 
@@ -325,6 +326,7 @@ START_TEST(a_session_survives_a_fork) {
     build();
     ck_assert(works_here(1 << 18));
     for (int i = 0; i < 3; i++) {
+        wait_for_rest();
         pid_t child = fork();
         ck_assert_int_ge(child, 0);
         if (!child)

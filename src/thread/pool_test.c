@@ -8,6 +8,7 @@
 #include "thread/mutex.h"
 #include "thread/notification.h"
 #include "thread/pool.h"
+#include "thread/rest_test.h"
 
 // The children of the fork tests make threads; the thread sanitizer must not end them for it.
 const char *__tsan_default_options(void);
@@ -288,6 +289,7 @@ START_TEST(a_forked_child_starts_empty) {
     ck_assert_int_eq(use_everything(), 0);
     ck_assert_int_ge(pool_workers(), 1);
     for (int i = 0; i < 5; i++) {
+        wait_for_rest();
         pid_t child = fork();
         if (child == 0) {
             alarm(30);
@@ -309,6 +311,7 @@ static void fork_inside(void *arg, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; i++) {
         if (i)
             continue;
+        wait_for_rest();
         pid_t child = fork();
         if (child == 0) {
             alarm(30);
