@@ -10,12 +10,6 @@
 #include "thread/pool.h"
 #include "thread/rest_test.h"
 
-// The children of the fork tests make threads; the thread sanitizer must not end them for it.
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) {
-    return "die_after_fork=0";
-}
-
 typedef struct {
     int64_t units;
     _Atomic int *seen;
