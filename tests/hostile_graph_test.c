@@ -2,8 +2,8 @@
 // code, or run in good time. What imports is run, and must answer with a status too.
 #include <check.h>
 #include <stdio.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "base/status_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
@@ -48,6 +48,7 @@ static Status *import(const char *text) {
     return graph_import(graph, text_str(&bytes), NULL, &results);
 }
 
+// A deadline, or 0: only where the deadline is what should end it, since any may pass on a busy machine.
 static Status *run(Str name, int64_t timeout_ms, Tensor *out) {
     Node *node = graph_find(graph, name);
     NEED(node, NOT_FOUND, "no node %.*s", STR_ARGS(name));
@@ -134,7 +135,7 @@ START_TEST(a_loop_gone_wrong) {
     AUTO(tensor) Tensor out = {0};
     AUTO(status) Status *status = import(loops[_i].text);
     if (!status)
-        status = run(str_of(loops[_i].fetch), 100, &out);
+        status = run(str_of(loops[_i].fetch), loops[_i].code == DEADLINE_EXCEEDED ? 100 : 0, &out);
     ck_assert_msg(status_code(status) == loops[_i].code, "%s: %s", code_name(status_code(status)), status_message(status));
 }
 END_TEST
@@ -174,7 +175,7 @@ START_TEST(a_function_gone_wrong) {
     AUTO(tensor) Tensor out = {0};
     AUTO(status) Status *status = import(functions[_i].text);
     if (!status)
-        status = run(STR("a"), 2000, &out);
+        status = run(STR("a"), 0, &out);
     Code code = status_code(status);
     bool good = code == functions[_i].code || (functions[_i].code == INVALID_ARGUMENT && code == NOT_FOUND);
     ck_assert_msg(good, "%d: %s: %s", _i, code_name(code), status_message(status));
@@ -183,8 +184,9 @@ END_TEST
 
 // ---------------------------------------- size and depth
 
-static double seconds_since(int64_t start) {
-    return (double)(clock_now() - start) * 1e-9;
+// Our own, whatever else the machine does.
+static double seconds_since(clock_t start) {
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
 // n nodes as `write` makes them; then the last one is run.
@@ -199,10 +201,10 @@ static void import_and_run(int n, const char *last, void (*write)(Text *text, in
     GraphDef *def;
     GOOD(PROTO_PARSE(GraphDef, &arena, text_str(&text), &def));
     GOOD(PROTO_ENCODE(GraphDef, def, &bytes));
-    int64_t start = clock_now();
+    clock_t start = clock();
     GOOD(graph_import(graph, text_str(&bytes), NULL, &results));
     double imported = seconds_since(start);
-    start = clock_now();
+    start = clock();
     AUTO(tensor) Tensor out = {0};
     AUTO(status) Status *status = run(str_of(last), 0, &out);
     ck_assert_msg(!status || status_code(status) == RESOURCE_EXHAUSTED, "%s", status_message(status));
@@ -302,9 +304,9 @@ START_TEST(functions_that_double) {
                 "ret { key: 'y' value: 'a:y:0' } } } " CONST("c") CALL("a", "f0", "c"));
     AUTO(status) Status *imported = import(text.p);
     ck_assert_msg(!imported, "%s", status_message(imported));
-    int64_t start = clock_now();
+    clock_t start = clock();
     AUTO(tensor) Tensor out = {0};
-    AUTO(status) Status *status = run(STR("a"), 2000, &out);
+    AUTO(status) Status *status = run(STR("a"), 0, &out);
     printf("functions that double: %.2f s, %s\n", seconds_since(start), code_name(status_code(status)));
     ck_assert_int_eq(status_code(status), RESOURCE_EXHAUSTED);
     ck_assert(seconds_since(start) < 60);

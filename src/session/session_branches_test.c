@@ -226,6 +226,7 @@ START_TEST(a_branch_that_fails_ends_the_step) {
         ck_assert_int_eq(atomic_load(&inside), 0);
         status_free(status);
     }
+    atomic_store(&patience, PATIENCE);
     ck_assert_int_ge(meet_at_most(sum, WIDE, 2, 3), 2);
     close_session();
 }

@@ -283,8 +283,8 @@ def random_across_plans(m):
 
 
 def hammer(read, write, seconds=0.5):
-    """What readers see while a writer writes: the number of answers that mix two writes, and whether any were read."""
-    stop, torn, seen, errors = threading.Event(), [0], set(), []
+    """What readers see while a writer writes, until each has read: how many answers mix two writes, and whether all are known."""
+    stop, torn, seen, errors, begun = threading.Event(), [0], set(), [], set()
 
     def reading():
         while not stop.is_set():
@@ -293,6 +293,8 @@ def hammer(read, write, seconds=0.5):
             except capi.Error as error:
                 errors.append(str(error))
                 return
+            finally:
+                begun.add(threading.current_thread())
             torn[0] += bool(np.any(value != value[0]))
             seen.add(float(value[0]))
     threads = [threading.Thread(target=reading) for _ in range(3)]
@@ -300,7 +302,7 @@ def hammer(read, write, seconds=0.5):
         t.start()
     end = time.time() + seconds
     k = 0
-    while time.time() < end:
+    while time.time() < end or len(begun) < len(threads):
         k += 1
         write(np.full(5000, k % 100 + 1, np.float32))
     stop.set()
