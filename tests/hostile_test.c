@@ -24,7 +24,7 @@
 
 #ifdef SANITIZED
 enum { LIMIT_MS = 600 };
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);  // ASAN_OPTIONS still comes first
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
 }
