@@ -46,6 +46,7 @@ typedef struct StepOptions {
     int inter_threads, intra_threads;
     int depth;                           // of function calls
     int place;                           // of the calling thread (thread/place.h)
+    _Atomic(Buffer *) *resting;          // memory of a plan's first step, for its second
 } StepOptions;
 
 // Runs the plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches` get

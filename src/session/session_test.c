@@ -284,6 +284,40 @@ START_TEST(specialisations_are_kept_by_bytes) {
 }
 END_TEST
 
+static int large_blocks;
+static Buffer *(*alloc_of_host)(Allocator *, size_t);
+
+static Buffer *count_large(Allocator *allocator, size_t bytes) {
+    large_blocks += bytes >= 16u << 20;
+    return alloc_of_host(allocator, bytes);
+}
+
+static int large_blocks_of_a_run(Output x, Output y) {
+    large_blocks = 0;
+    run_length(x, y, 4 << 20);
+    return large_blocks - 1;  // what is fed
+}
+
+// The second step of a plan finds the memory of the first, unless a new step came between them.
+START_TEST(memory_rests) {
+    unsetenv("MILLRACE_STRESS");  // under `late` nothing is packed
+    Formula *f = &formula;
+    Output x = placeholder(DT_float), e = Tile(Exp(x), Ints(2)), small = placeholder(DT_float);
+    Output sum = Sum(e, Int(0), false), twin = Sum(Neg(Neg(e)), Int(0), false);
+    GOOD(f->status);
+    alloc_of_host = host_allocator.alloc;
+    host_allocator.alloc = count_large;
+    ck_assert_int_eq(large_blocks_of_a_run(x, sum), 1);
+    ck_assert_int_eq(large_blocks_of_a_run(x, sum), 0);
+    ck_assert_int_eq(large_blocks_of_a_run(x, sum), 0);
+    ck_assert_int_eq(large_blocks_of_a_run(x, twin), 1);
+    run1(small, 1, Add(small, Scalar(1, small)));
+    ck_assert_int_eq(large_blocks_of_a_run(x, twin), 1);
+    ck_assert_int_eq(large_blocks_of_a_run(x, twin), 0);
+    host_allocator.alloc = alloc_of_host;
+}
+END_TEST
+
 // What turns out to equal its input is another name for it, and nobody writes over what another name still needs.
 START_TEST(copies_are_names) {
     unsetenv("MILLRACE_STRESS");  // under `late` there are no specialisations
@@ -375,6 +409,7 @@ int main(void) {
     tcase_add_test(tests, shapes_of_variables_are_foreseen);
     tcase_add_test(tests, another_order_shares_the_plan);
     tcase_add_test(tests, specialisations_are_kept_by_bytes);
+    tcase_add_test(tests, memory_rests);
     tcase_add_test(tests, copies_are_names);
     tcase_add_test(tests, a_kernel_ends_at_the_deadline);
     tcase_add_test(tests, placement_is_logged);
