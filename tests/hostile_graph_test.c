@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
 #include "proto/text.h"
@@ -331,9 +332,5 @@ int main(void) {
     tcase_add_test(tests, deep_loops);
     tcase_add_test(tests, functions_that_double);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

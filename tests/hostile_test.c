@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/suite_test.h"
 #include "formula/expression.h"
 #include "formula/formula.h"
 #include "ops/all_ops.h"
@@ -285,9 +286,5 @@ int main(int n, char **files) {
         tcase_add_loop_test(tests, line, 0, n_lines ? n_lines : 1);
     tcase_add_loop_test(tests, line_neighbours, 0, n_lines);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "autodiff/toy_evaluator.h"
+#include "base/suite_test.h"
 #include "graph/function.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
@@ -522,9 +523,5 @@ int main(void) {
     tcase_add_test(tests, undone_inside_of_loops);
     tcase_add_test(tests, deep_graphs);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "base/str.h"
+#include "base/suite_test.h"
 #include "base/vec.h"
 
 // What is too much must be refused by us, not by the address sanitizer.
@@ -80,9 +81,5 @@ int main(void) {
     tcase_add_test(cases, memory_is_zeroed_aligned_and_apart);
     tcase_add_test(cases, limits_hold);
     tcase_add_test(cases, vec_grows_and_keeps);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "base/suite_test.h"
 
 enum { KEYS = 2000 };
 
@@ -79,9 +80,5 @@ int main(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, behaves_as_a_list_of_pairs);
     tcase_add_test(cases, replaces_and_takes_any_bytes);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

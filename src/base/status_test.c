@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/suite_test.h"
 
 static Status *divide(int a, int b, int *out) {
     NEED(b != 0, INVALID_ARGUMENT, "%d divided by zero", a);
@@ -132,9 +133,5 @@ int main(void) {
     tcase_add_test(cases, codes_are_those_of_grpc);
     tcase_add_test(cases, checked_arithmetic);
     tcase_add_test(cases, log_and_clock);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "base/cursor.h"
 #include "base/number.h"
+#include "base/suite_test.h"
 
 START_TEST(views_compare) {
     ck_assert(str_equal(STR("ab"), str_of("ab")));
@@ -134,9 +135,5 @@ int main(void) {
     tcase_add_test(cases, numbers_read);
     tcase_add_test(cases, numbers_print_shortest);
     tcase_add_test(cases, cursor_never_passes_the_end);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

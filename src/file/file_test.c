@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "file/bundle.h"
 #include "file/crc32c.h"
 #include "file/snappy.h"
@@ -269,11 +270,8 @@ int main(void) {
     tcase_add_test(tests, slice_texts);
     tcase_add_test(tests, slice_keys);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int failed = run_suite(suite);
     char command[sizeof folder + 16];
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command) != 0 || failed != 0;
+    return system(command) != 0 || failed;
 }

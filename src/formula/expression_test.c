@@ -1,9 +1,9 @@
 // Expression tests — calls as text: what they become, the types of literals, what is refused and how it is named.
-#include "formula/expression.h"
-
 #include <check.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
+#include "formula/expression.h"
 #include "ops/all_ops.h"
 
 static Graph *graph;
@@ -186,9 +186,5 @@ int main(void) {
     tcase_add_test(tests, too_deep);
     tcase_add_test(tests, items);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

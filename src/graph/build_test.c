@@ -1,6 +1,7 @@
 // Build test — every rule of making a node, and the message of each one broken.
 #include <check.h>
 
+#include "base/suite_test.h"
 #include "graph/build.h"
 #include "graph/toy_ops.h"
 
@@ -316,9 +317,5 @@ int main(void) {
     tcase_add_test(tests, registers_ops);
     tcase_add_test(tests, registers_malformed_needs);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

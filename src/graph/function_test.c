@@ -1,6 +1,7 @@
 // Function test — libraries, bodies made into nodes, and parts of graphs made into functions.
 #include <check.h>
 
+#include "base/suite_test.h"
 #include "graph/build.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
@@ -268,9 +269,5 @@ static Suite *suite(void) {
 }
 
 int main(void) {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite());
 }

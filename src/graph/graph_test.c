@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/suite_test.h"
 #include "graph/function.h"
 #include "graph/graph.h"
 #include "graph/toy_ops.h"
@@ -203,9 +204,5 @@ int main(void) {
     tcase_add_test(tests, attributes_change);
     tcase_add_test(tests, a_million_nodes);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

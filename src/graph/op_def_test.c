@@ -2,6 +2,7 @@
 #include <check.h>
 #include <time.h>
 
+#include "base/suite_test.h"
 #include "graph/known_ops.h"
 #include "graph/op_def.h"
 #include "proto/text.h"
@@ -141,9 +142,5 @@ int main(void) {
     tcase_add_test(cases, messages_of_functions);
     tcase_add_test(cases, messages_that_make_no_sense);
     tcase_add_test(cases, many_arguments);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 // Shapes test — inference through constants, partial values and handles; conditions of `needs` one by one.
 #include <check.h>
 
+#include "base/suite_test.h"
 #include "graph/toy_ops.h"
 
 static Graph *graph;
@@ -171,9 +172,5 @@ int main(void) {
     tcase_add_test(tests, needs_predicates);
     tcase_add_test(tests, needs_of_lists);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

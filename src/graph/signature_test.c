@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/number.h"
+#include "base/suite_test.h"
 #include "graph/known_ops.h"
 #include "graph/notation.h"
 #include "graph/signature.h"
@@ -433,9 +434,5 @@ int main(void) {
     tcase_add_test(cases, numbers_in_any_locale);
     tcase_add_test(cases, known_ops_there_and_back);
     tcase_add_test(cases, broken_lines);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

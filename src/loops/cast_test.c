@@ -2,6 +2,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "base/suite_test.h"
 #include "loops/cast.h"
 #include "loops/level/table.h"
 
@@ -117,9 +118,5 @@ int main(void) {
     tcase_add_test(tests, every_pair_keeps_small_numbers);
     tcase_add_test(tests, what_does_not_fit_is_defined);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/broadcast.h"
 #include "loops/level/table.h"
 
@@ -318,9 +319,5 @@ int main(void) {
     tcase_add_test(tests, long_runs_are_cut_into_units);
     tcase_add_test(tests, select_chooses);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

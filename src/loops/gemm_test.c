@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/cast.h"
 #include "loops/gemm.h"
 #include "loops/level/table.h"
@@ -129,9 +130,5 @@ int main(void) {
     tcase_add_test(tests, blocks_and_cuts);
     tcase_add_test(tests, every_type_and_batches);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

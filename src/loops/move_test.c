@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/level/table.h"
 #include "loops/move.h"
 
@@ -192,9 +193,5 @@ int main(void) {
     tcase_add_test(tests, rows_concat_split_gather);
     tcase_add_test(tests, one_hot_and_fill);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

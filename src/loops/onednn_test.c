@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/gemm.h"
 #include "loops/onednn.h"
 #include "thread/pool.h"
@@ -213,9 +214,5 @@ int main(void) {
     tcase_add_test(tests, matrix_products_agree);
     tcase_add_test(tests, threads_do_not_meet);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 // the first and the second run of a node.
 #include <check.h>
 
+#include "base/suite_test.h"
 #include "loops/level/table.h"
 #include "loops/random.h"
 
@@ -101,9 +102,5 @@ int main(void) {
     tcase_add_test(tests, integers_are_tensorflows);
     tcase_add_test(tests, philox_is_philox);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/tile.h"
 
 static uint32_t seed = 3;
@@ -94,9 +95,5 @@ int main(void) {
     tcase_add_test(tests, programs_do_what_their_ops_do);
     tcase_add_test(tests, faults_are_counted_and_nothing_is_nothing);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suite_test.h"
 #include "loops/level/table.h"
 #include "loops/norm.h"
 #include "loops/window.h"
@@ -365,9 +366,5 @@ int main(void) {
     tcase_add_test(tests, batch_normalisation);
     tcase_add_test(tests, local_response);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "plan/pass.h"
@@ -399,9 +400,5 @@ int main(void) {
     tcase_add_test(tests, snapshots_keep_the_old_value);
     tcase_add_test(tests, errors_name_the_update);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

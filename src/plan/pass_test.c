@@ -1,14 +1,14 @@
 // Pass tests — each pass alone: what it makes of a small graph, that results stay the same, and that walls hold.
-#include "plan/pass.h"
-#include "base/status_test.h"
-#include "plan/fixed.h"
-
 #include <check.h>
 #include <math.h>
 
 #include "autodiff/autodiff.h"
+#include "base/status_test.h"
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
+#include "plan/fixed.h"
+#include "plan/pass.h"
 #include "session/session.h"
 
 static Graph *graph;
@@ -660,9 +660,5 @@ int main(void) {
     tcase_add_test(tests, packs_many_small_values);
     tcase_add_test(tests, packs_where_the_largest_first_miss);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "base/suite_test.h"
 #include "proto/messages.h"
 #include "tensor/dtype.h"
 
@@ -451,9 +452,5 @@ int main(void) {
     tcase_add_test(test, depth_has_an_end);
     tcase_add_test(test, memory_has_an_end);
     suite_add_tcase(suite, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

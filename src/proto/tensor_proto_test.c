@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/suite_test.h"
 #include "proto/tensor_proto.h"
 #include "proto/text.h"
 
@@ -314,9 +315,5 @@ int main(void) {
     tcase_add_test(test, one_value_for_many_has_a_budget);
     tcase_add_test(test, shapes_come_back);
     suite_add_tcase(suite, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

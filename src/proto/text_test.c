@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/suite_test.h"
 #include "proto/messages.h"
 #include "proto/text.h"
 
@@ -302,9 +303,5 @@ int main(void) {
     tcase_add_test(test, unknown_fields_are_remarks);
     tcase_add_test(test, a_locale_changes_nothing);
     suite_add_tcase(suite, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/suite_test.h"
 #include "resource/queue.h"
 #include "thread/notification.h"
 #include "thread/pool.h"
@@ -622,9 +623,5 @@ int main(void) {
     tcase_add_test(cases, shuffle_keeps_a_minimum);
     tcase_add_test(cases, priority_least_first);
     tcase_add_test(cases, nothing_lost_or_doubled_under_threads);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/suite_test.h"
 #include "resource/handle.h"
 #include "resource/variable.h"
 #include "tensor/literal.h"
@@ -442,9 +443,5 @@ int main(void) {
     tcase_add_test(cases, a_table_finds_by_container_name_and_type);
     tcase_add_test(cases, handles);
     tcase_add_test(cases, one_creates);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
 #include "proto/text.h"
@@ -257,9 +258,5 @@ int main(void) {
     tcase_add_loop_test(tests, failures_inside, 0, WINDOW_COUNT);
     tcase_add_test(tests, merges_of_two_living);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

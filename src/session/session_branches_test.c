@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "graph/shapes.h"
 #include "ops/all_ops.h"
@@ -246,9 +247,5 @@ int main(void) {
     tcase_add_test(tests, blocking_ops_are_bounded);
     tcase_add_test(tests, a_branch_that_fails_ends_the_step);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,15 +1,15 @@
 // Session tests — graphs built by hand and run: plans, feeds, fetches, variables, control flow, errors.
-#include "base/status_test.h"
-#include "session/session.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/status_test.h"
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "plan/fixed_cache.h"
+#include "session/session.h"
 
 static Graph *graph;
 static Session *session;
@@ -415,9 +415,5 @@ int main(void) {
     tcase_add_test(tests, placement_is_logged);
     tcase_add_test(tests, crosses_to_the_fake_device);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/suite_test.h"
 #include "tensor/float8.h"
 #include "tensor/literal.h"
 
@@ -314,9 +315,5 @@ int main(void) {
     tcase_add_test(cases, styles);
     tcase_add_test(cases, the_locale_does_not_matter);
     tcase_add_test(cases, float8_rounds_to_even);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 // Shape test — checks that no order of extents escapes, merging, broadcasting, counting.
 #include <check.h>
 
+#include "base/suite_test.h"
 #include "tensor/shape.h"
 
 static const int64_t BIG = (int64_t)1 << 40;
@@ -119,9 +120,5 @@ int main(void) {
     tcase_add_test(cases, broadcasts);
     tcase_add_test(cases, counts_bytes_axes);
     tcase_add_test(cases, prints);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "base/suite_test.h"
 #include "tensor/tensor.h"
 
 static void ok(Status *status) {
@@ -233,9 +234,5 @@ int main(void) {
     tcase_add_test(cases, adopted_memory_goes_back_once);
     tcase_add_test(cases, copies_are_deep_but_share_objects);
     tcase_add_test(cases, tensors_as_shapes);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/suite_test.h"
 #include "thread/cancellation.h"
 
 typedef struct {
@@ -286,9 +287,5 @@ int main(void) {
     tcase_add_test(cases, exactly_once_under_threads);
     tcase_add_test(cases, children_come_and_go_while_the_parent_ends);
     tcase_add_test(cases, mutex_and_condition);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <pthread.h>
 
+#include "base/suite_test.h"
 #include "thread/place.h"
 
 enum { CROWD = 40, ROUNDS = 30 };
@@ -61,9 +62,5 @@ int main(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, nobody_shares_while_there_are_enough);
     tcase_add_test(cases, a_crowd_shares);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

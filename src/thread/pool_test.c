@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/suite_test.h"
 #include "thread/gang.h"
 #include "thread/mutex.h"
 #include "thread/notification.h"
@@ -343,9 +344,5 @@ int main(void) {
     tcase_add_test(cases, gangs_and_ranges_share_the_workers);
     tcase_add_test(cases, a_forked_child_starts_empty);
     tcase_add_test(cases, fork_inside_a_range);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
