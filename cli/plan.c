@@ -14,8 +14,9 @@ static const char HELP[] =
     "  done    known beforehand, or another view of its input: does not run\n"
     "\n"
     "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; its\n"
-    "lower bound is the most of it in use at one time. Outside of it lies, each in a buffer of its own, what is read from\n"
-    "variables or kept by them, what is fetched, and the results of late nodes.\n"
+    "lower bound is the most of it in use at one time, and less where large values are computed again for late readers\n"
+    "instead of being kept. Outside of it lies, each in a buffer of its own, what is read from variables or kept by them,\n"
+    "what is fetched, and the results of late nodes.\n"
     "\n"
     "Examples:\n"
     "  millrace plan fashion.pb --input images='uint8 zeros[64 28 28]' --fetch label\n"
@@ -47,11 +48,14 @@ static void print_node(const mr_plan_node *node, bool json, bool first) {
 }
 
 const char *plan_memory(const mr_plan_info *info) {
-    static char text[256];
+    static char text[320];
     double most = (double)info->arena_bytes, least = (double)info->lower_bound;
-    int n = snprintf(text, sizeof text, "memory of a step %s, %.3f times its lower bound of %s; outside of it %s",
-                     human_bytes(most), least > 0 ? most / least : 1, human_bytes(least),
-                     human_bytes((double)info->own_bytes));
+    int n = snprintf(text, sizeof text, "memory of a step %s, %.3f times its lower bound of %s", human_bytes(most),
+                     least > 0 ? most / least : 1, human_bytes(least));
+    if (info->num_remade)
+        n += snprintf(text + n, sizeof text - (size_t)n, " (%zu values computed again save %s)", info->num_remade,
+                      human_bytes((double)info->remade_bytes));
+    n += snprintf(text + n, sizeof text - (size_t)n, "; outside of it %s", human_bytes((double)info->own_bytes));
     if (info->num_late)
         snprintf(text + n, sizeof text - (size_t)n, " and what %zu late nodes give", info->num_late);
     return text;
@@ -64,10 +68,10 @@ static void print_plan(const mr_plan *plan, bool json) {
     if (json)
         printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"dynamic\": %s, \"fixed\": %s, \"arena_bytes\": %lld, "
                "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"num_reorders\": %zu, "
-               "\"reordered_bytes\": %lld, \"nodes\": [",
+               "\"reordered_bytes\": %lld, \"num_remade\": %zu, \"remade_bytes\": %lld, \"nodes\": [",
                info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
                (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late,
-               info.num_reorders, (long long)info.reordered_bytes);
+               info.num_reorders, (long long)info.reordered_bytes, info.num_remade, (long long)info.remade_bytes);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
         print_node(&node, json, i == 0);
     if (json)

@@ -1,21 +1,10 @@
 // Fixed — see fixed.h: the partial evaluation of a plan for given feed shapes.
-#include "plan/fixed.h"
-
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "plan/specialising.h"
 
 enum { SMALL_VALUE = 4096 };  // bytes of a result that is computed while specialising
-
-typedef struct {
-    const Plan *plan;
-    Fixed *fixed;
-    Tensor *known;       // by slot: shape, and data where the value is known
-    Tensor **in, **out;  // room for the widest node
-    StepContext context;
-    int32_t *last;       // by root slot: last reader through aliases, in list order
-    int32_t *owner;      // by root slot: the root whose memory it took over in place
-} Specialising;
 
 static bool shapes_known(const Specialising *s, const PlanNode *p) {
     for (int i = 0; i < p->binding.n_in; i++)
@@ -86,10 +75,6 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
-static bool only_renames(const PlanNode *p) {
-    return p->binding.run == kernel_nothing && p->binding.direct;
-}
-
 // What a node says of the shapes of its variables is known as long as they keep them: when it runs it only looks whether
 // they do (run/list.c). Without memory for it the node runs like any other.
 static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared) {
@@ -143,149 +128,6 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     return NODE_LATE;
 }
 
-// ---- memory
-
-static int32_t root_of(const Specialising *s, int32_t slot) {
-    int32_t root = s->plan->slots[slot].root;
-    while (s->owner[root] != root)
-        root = s->owner[root];
-    return root;
-}
-
-// A root that lies in the arena: plain data of a fixed node that nobody sees after its last planned use.
-static bool in_arena(const Specialising *s, int32_t root) {
-    const PlanSlot *slot = &s->plan->slots[root];
-    if (slot->producer < 0 || slot->escapes || slot->root != root || !dtype_is_plain(slot->dtype))
-        return false;
-    const PlanNode *p = &s->plan->nodes[slot->producer];
-    return s->fixed->modes[slot->producer] == NODE_FIXED && !(p->binding.op->flags & OP_LATE) &&
-           p->binding.device->type->host && !s->fixed->values[root].buffer;
-}
-
-static void find_last_uses(Specialising *s) {
-    const Plan *plan = s->plan;
-    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
-        s->owner[slot] = slot;
-        s->last[slot] = plan->slots[slot].producer;
-    }
-    for (int32_t i = 0; i < plan->n_nodes; i++) {
-        if (s->fixed->modes[i] == NODE_DONE && !only_renames(&plan->nodes[i]))
-            continue;
-        for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
-            s->last[plan->slots[plan->in_slots[plan->nodes[i].in + in]].root] = i;
-    }
-}
-
-// The slot of the input that a fixed node's only output equals; -1: none does.
-static int32_t same_slot(const Specialising *s, int32_t i) {
-    const PlanNode *p = &s->plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_FIXED || p->binding.n_out != 1 || !p->binding.direct ||
-        !s->fixed->prepared[i].making->same)
-        return -1;
-    return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
-}
-
-static void share(Specialising *s, int32_t root, int32_t out) {
-    s->owner[out] = root;
-    s->last[root] = s->last[out] > s->last[root] ? s->last[out] : s->last[root];
-}
-
-// A slot that gets a new buffer before the step begins: what could lie in the arena, if it did not escape.
-static bool is_fresh(const Specialising *s, int32_t slot) {
-    const PlanSlot *info = &s->plan->slots[slot];
-    const PlanNode *p = &s->plan->nodes[info->producer];
-    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_LATE) &&
-           !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
-}
-
-// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there. Where
-// it escapes, that input lies in its buffer from the beginning.
-static void share_memory(Specialising *s, int32_t i) {
-    const Plan *plan = s->plan;
-    const PlanNode *p = &plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out)
-        return;
-    bool arena = in_arena(s, p->out);
-    if (!arena && !is_fresh(s, p->out))
-        return;
-    int32_t same = arena ? same_slot(s, i) : -1;
-    if (same >= 0 && in_arena(s, root_of(s, same))) {
-        share(s, root_of(s, same), p->out);
-        return;
-    }
-    for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++) {
-        int32_t slot = plan->in_slots[p->in + in], root = root_of(s, slot);
-        size_t bytes, wanted;
-        Status *status = shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &bytes);
-        if (!status)
-            status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
-        bool fits = !status && bytes == wanted && bytes > 0;
-        status_free(status);
-        if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && in_arena(s, root) &&
-            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
-            if (arena)
-                share(s, root, p->out);
-            else
-                s->owner[root] = p->out;
-            return;
-        }
-    }
-}
-
-static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
-    const Plan *plan = s->plan;
-    Fixed *fixed = s->fixed;
-    int n = 0;
-    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
-        if (!in_arena(s, slot) || s->owner[slot] != slot)
-            continue;
-        Interval interval = {.first = plan->slots[slot].producer, .last = s->last[slot]};
-        TRY(shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &interval.bytes));
-        intervals[n] = interval;
-        who[n++] = slot;
-    }
-    for (int32_t i = 0; i < plan->n_nodes; i++) {
-        fixed->scratch[i] = IN_NO_ARENA;
-        if (fixed->modes[i] == NODE_FIXED && fixed->prepared[i].scratch) {
-            intervals[n] = (Interval){.first = i, .last = i, .bytes = fixed->prepared[i].scratch};
-            who[n++] = -1 - i;
-        }
-    }
-    TRY(memory_pack(intervals, n, &fixed->arena_bytes, &fixed->lower_bound));
-    for (int i = 0; i < n; i++) {
-        if (who[i] >= 0)
-            fixed->offsets[who[i]] = intervals[i].offset;
-        else
-            fixed->scratch[-1 - who[i]] = intervals[i].offset;
-    }
-    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
-        int32_t root = root_of(s, slot);
-        fixed->lent[slot] = root != slot && plan->slots[slot].root == slot && !in_arena(s, root) ? root : -1;
-        if (in_arena(s, root) && (in_arena(s, slot) || plan->slots[slot].root != slot))
-            fixed->offsets[slot] = fixed->offsets[root];
-    }
-    return OK;
-}
-
-static Status *plan_memory(Specialising *s) {
-    const Plan *plan = s->plan;
-    find_last_uses(s);
-    for (int32_t i = 0; i < plan->n_nodes; i++)
-        share_memory(s, i);
-    for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        s->fixed->offsets[slot] = IN_NO_ARENA;
-    size_t most = (size_t)plan->n_slots + (size_t)plan->n_nodes + 1;
-    Interval *intervals = malloc(most * sizeof *intervals);
-    int32_t *who = malloc(most * sizeof *who);
-    Status *status = OK;
-    if (intervals && who)
-        status = pack(s, intervals, who);
-    free(who);
-    free(intervals);
-    NEED_MEMORY(intervals && who);
-    return status;
-}
-
 // ---- what to run
 
 static void list_runs(Specialising *s) {
@@ -293,8 +135,8 @@ static void list_runs(Specialising *s) {
     Fixed *fixed = s->fixed;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        int32_t same = same_slot(s, i);
-        bool renames = only_renames(p) || (same >= 0 && fixed->offsets[same] == fixed->offsets[p->out]);
+        int32_t same = specialising_same(s, i);
+        bool renames = specialising_renames(s, i) || (same >= 0 && fixed->offsets[same] == fixed->offsets[p->out]);
         for (int out = 0; out < p->binding.n_out; out++)
             renames &= fixed->offsets[p->out + out] != IN_NO_ARENA;
         if (fixed->modes[i] == NODE_FIXED && renames)
@@ -339,11 +181,12 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     fixed->values = ARENA_ARRAY(arena, Tensor, plan->n_slots);
     fixed->offsets = ARENA_ARRAY(arena, int64_t, plan->n_slots);
     fixed->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
+    fixed->remade = ARENA_ARRAY(arena, bool, plan->n_nodes);
     fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
     fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
-                fixed->offsets && fixed->scratch && fixed->run && fixed->fresh && fixed->lent);
+                fixed->offsets && fixed->scratch && fixed->remade && fixed->run && fixed->fresh && fixed->lent);
     for (int i = 0; i < plan->n_feeds; i++)
         fixed->feed_shapes[i] = feeds[i]->shape;
     return OK;
@@ -376,7 +219,7 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     int64_t *finish = ARENA_ARRAY(scratch, int64_t, plan->n_nodes);
     NEED_MEMORY(finish);
     s->fixed->branches = has_branches(s, finish);
-    TRY(plan_memory(s));
+    TRY(specialising_pack(s));
     list_runs(s);
     return OK;
 }

@@ -12,7 +12,7 @@
 
 enum { MOST = 16, WORK = 1 << 24 };    // waits that take the place of one; nodes looked at in all
 
-static bool has_flow(const Draft *draft) {
+bool draft_has_flow(const Draft *draft) {
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         const Node *node = draft->graph->nodes.p[i];
         Flow flow = node ? node_flow(node) : FLOW_NONE;
@@ -188,7 +188,7 @@ static Status *loosen_all(Draft *draft) {
 }
 
 Status *pass_wait(Draft *draft) {
-    if (draft->options->partial || has_flow(draft))
+    if (draft->options->partial || draft_has_flow(draft))
         return OK;
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {

@@ -80,6 +80,8 @@ static Status *run_foreseen(Kernel *k) {
 RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen) {
     if (foreseen)
         return run_foreseen;
+    if (p->binding.op->again && prepared->run == p->binding.op->again)
+        return prepared->run;
     if (prepared->run == kernel_nothing && p->binding.direct)
         return run_alias;
     if (!p->binding.direct || (p->binding.op->flags & OP_LATE))
@@ -109,6 +111,32 @@ static void forget_from(Step *step, int32_t first) {
             *slot = (Tensor){.dtype = plan->slots[p->out + out].dtype, .shape = UNKNOWN_SHAPE};
         }
     }
+}
+
+// What was to be computed again is computed now, into a buffer of its own: the late way knows it as another name for a
+// value that should still be there.
+static Status *remake_now(Step *step, int32_t first) {
+    const Plan *plan = step->plan;
+    for (int32_t i = first; i < plan->n_nodes && step->fixed->n_remade; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        int32_t slot = p->binding.n_in ? plan->in_slots[p->in] : -1;
+        if (!step->fixed->remade[i] || plan->slots[slot].producer >= first)
+            continue;
+        uint8_t no_flags = 0;
+        Tensor value = {0}, *out = &value;
+        Prepared prepared = {0};
+        Binding binding = p->binding;
+        Kernel k = step->kernels[i];
+        binding.run = p->binding.op->again;
+        binding.out_flags = &no_flags;
+        k.out = &out;
+        Status *status = invoke(&binding, &prepared, &k, 0);
+        prepared_clear(&prepared);
+        buffer_release(step->slots[slot].buffer);
+        step->slots[slot] = value;
+        TRY(node_error(p->binding.node, status));
+    }
+    return OK;
 }
 
 // Every node from `first` on, the late way.
@@ -153,9 +181,11 @@ static Status *run_fixed(Step *step) {
             if (status != GUARD_FAILED)
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
-            bool ran = p->binding.op->flags & OP_LATE;
-            forget_from(step, item->node + (ran ? 1 : 0));
-            status = run_late_from(step, item->node + (ran ? 1 : 0));
+            int32_t from = item->node + (p->binding.op->flags & OP_LATE ? 1 : 0);
+            status = remake_now(step, from);
+            forget_from(step, from);
+            if (!status)
+                status = run_late_from(step, from);
             fixed_release(step->fixed);  // the slots no longer look as it left them
             step->fixed = NULL;
             return status;

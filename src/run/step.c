@@ -182,11 +182,12 @@ static void list_items(Step *step) {
         const PlanNode *p = &plan->nodes[i];
         StepItem *item = &step->items[n];
         *item = (StepItem){.kernel = &step->kernels[i], .node = i, .drops = step->item_drops + at};
-        for (int32_t d = 0; d < p->n_drops; d++) {
-            int32_t slot = plan->drops[p->drops + d];
-            if (has_buffer(step, slot))
-                step->item_drops[at++] = slot;
-        }
+        // Nodes that don't run read nothing: what they would be the last to read goes with the one before them.
+        const PlanNode *next = plan->nodes + (n + 1 < fixed->n_run ? fixed->run[n + 1] : plan->n_nodes);
+        for (; p < next; p++)
+            for (int32_t d = p->drops; d < p->drops + p->n_drops; d++)
+                if (has_buffer(step, plan->drops[d]))
+                    step->item_drops[at++] = plan->drops[d];
         item->n_drops = (int32_t)(step->item_drops + at - item->drops);
     }
 }

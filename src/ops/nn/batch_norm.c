@@ -114,6 +114,17 @@ Status *norm_prepare(Prepare *p) {
     return own->has_side ? stage_input(p, p->in[0]->dtype, DT_float, &shape, planes, &own->side) : OK;
 }
 
+Status *norm_again_prepare(Prepare *p) {
+    Norm *own = p->own;
+    TRY(prepare_relu(p, &own->relu));
+    TRY(prepare_images(p, &p->in[1]->shape, p->in[1]->dtype, own));
+    own->has_side = p->n_in > 6;
+    p->scratch -= own->at_vectors - own->at_sums;
+    own->at_vectors = own->at_sums;
+    p->cost = 0;    // as a rule there is nothing to do
+    return OK;
+}
+
 Status *norm_grad_prepare(Prepare *p) {
     Norm *own = p->own;
     NEED(p->n_out <= 5, UNIMPLEMENTED, "gradients of side inputs");
@@ -224,6 +235,16 @@ static void statistics(Kernel *k, Work *work) {
     memcpy(k->out[4]->data, variance, bytes);
 }
 
+// `in`: scale and offset.
+static Status *apply(Kernel *k, Work *work, const float *mean, const float *variance, Tensor *const *in) {
+    const Norm *own = work->own;
+    batch_norm_factors(DT_float, mean, variance, in[0]->data, in[1]->data, own->epsilon, own->channels,
+                       vector(work, VECTOR_A), vector(work, VECTOR_B));
+    kernel_parallel(k, own->rows, own->channels, norm_rows, work);
+    stage_store(&own->out, k, k->out[0]->data);
+    return OK;
+}
+
 Status *norm_run(Kernel *k) {
     const Norm *own = k->own;
     if (k->n_out > 5)
@@ -237,11 +258,18 @@ Status *norm_run(Kernel *k) {
         work.side = stage_load(&own->side, k, k->in[5]->data);
     open_work(k, &work);
     statistics(k, &work);
-    batch_norm_factors(DT_float, vector(&work, VECTOR_MEAN), vector(&work, VECTOR_VARIANCE), k->in[1]->data,
-                       k->in[2]->data, own->epsilon, own->channels, vector(&work, VECTOR_A), vector(&work, VECTOR_B));
-    kernel_parallel(k, own->rows, own->channels, norm_rows, &work);
-    stage_store(&own->out, k, k->out[0]->data);
-    return OK;
+    return apply(k, &work, vector(&work, VECTOR_MEAN), vector(&work, VECTOR_VARIANCE), k->in + 1);
+}
+
+Status *norm_again_run(Kernel *k) {
+    const Norm *own = k->own;
+    if (!own->rows)
+        return OK;
+    Work work = {.x = stage_load(&own->x, k, k->in[1]->data), .out = stage_target(&own->out, k, k->out[0]->data)};
+    if (own->has_side)
+        work.side = k->in[6]->data;
+    open_work(k, &work);
+    return apply(k, &work, k->in[4]->data, k->in[5]->data, k->in + 2);
 }
 
 static void norm_grad_rows(void *arg, int64_t first, int64_t last) {
@@ -377,7 +405,7 @@ static void norm_grad_3(Formula *f) {
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
     .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1,                       \
-    .simplify = norm_simplify, .contraction = &norm_contraction
+    .simplify = norm_simplify, .contraction = &norm_contraction, .remake = &norm_remake
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \

@@ -1,4 +1,5 @@
 // _FusedBatchNormEx, _FusedBatchNormGradEx — batch normalisation with a sum and a relu behind it, and its gradient.
+// _FusedBatchNormAgain — what a batch normalisation gave, by the moments that it found: one pass over x, if any.
 //
 // The gradient finds again from x where the relu was open, so y is not read: two passes over dy and x, one result.
 #include "graph/build.h"
@@ -85,12 +86,38 @@ static Status *norm_grad_write(NodeBuilder *builder, const Node *grad) {
     for (int i = 1; i < 6; i++)
         builder_input(builder, grad->inputs[i]);
     builder_input(builder, norm->inputs[2]);
-    builder_input(builder, relu->inputs[1]);
+    builder_input(builder, grad->inputs[1]);  // where y would stand: it isn't read, and x lives on anyway
     builder_attr(builder, STR("activation_mode"), &(AttrValue){.kind = ATTR_STRING, .s = STR("Relu")});
     return OK;
 }
 
 const Intake norm_grad_intake = {"_FusedBatchNormGradEx", "y_backprop", norm_grad_takes, norm_grad_write};
+
+// ---------------------------------------- made again
+
+static bool norm_again_can(const Node *norm) {
+    for (int i = 0; i < 5; i++)
+        if (output_base_type(norm->inputs[i]) != DT_float)
+            return false;
+    return str_is(node_str(norm, "data_format"), "NHWC") && norm->n_inputs <= 6;
+}
+
+static Status *norm_again_write(NodeBuilder *builder, Node *norm) {
+    const AttrValue *mode = node_attr_find(norm, "activation_mode");
+    bool training = node_bool(norm, "is_training"), relu = mode && str_is(mode->s, "Relu");
+    copy_attrs(builder, norm);
+    for (int i = 0; i < 3; i++)
+        builder_input(builder, norm->inputs[i]);
+    for (int i = 3; i < 5; i++)
+        builder_input(builder, training ? (Output){norm, i} : norm->inputs[i]);
+    builder_input_list(builder, norm->inputs + 5, norm->n_inputs - 5);
+    builder_attr(builder, STR("num_side_inputs"), &(AttrValue){.kind = ATTR_INT, .i = norm->n_inputs - 5});
+    builder_attr(builder, STR("activation_mode"),
+                 &(AttrValue){.kind = ATTR_STRING, .s = relu ? STR("Relu") : STR("Identity")});
+    return OK;
+}
+
+const Remake norm_remake = {"_FusedBatchNormAgain", norm_again_can, norm_again_write};
 
 // ---------------------------------------- schemas
 
@@ -104,7 +131,14 @@ const Op op__FusedBatchNormEx = {
                  "exponential_avg_factor: float = 1; " EX_ATTRIBUTES,
     .doc = "FusedBatchNorm, then the sum with a side input, then what activation_mode says.", .shape = norm_shape,
     .prepare = norm_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0) | BIT(5),
-    .same_rows = 1,
+    .same_rows = 1, .remake = &norm_remake,
+};
+const Op op__FusedBatchNormAgain = {
+    .signature = "_FusedBatchNormAgain(y: T, x: T, scale: U, offset: U, mean: U, variance: U, "
+                 "side_input: num_side_inputs * T) -> again: T; " EX_ATTRIBUTES,
+    .doc = "y, which may be found again from the other inputs.", .shape = shape_unchanged, .prepare = norm_again_prepare,
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .again = norm_again_run,
+    .flags = OP_NO_GRADIENT,
 };
 const Op op__FusedBatchNormGradEx = {
     .signature = "_FusedBatchNormGradEx(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, "

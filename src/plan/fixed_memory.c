@@ -1,0 +1,165 @@
+// Fixed memory — which values of a specialisation share memory, how long each is needed, and where it lies.
+#include <stdlib.h>
+
+#include "plan/specialising.h"
+
+int32_t specialising_owner(const Specialising *s, int32_t slot) {
+    int32_t root = specialising_root(s, slot);
+    while (s->owner[root] != root)
+        root = s->owner[root];
+    return root;
+}
+
+bool specialising_in_arena(const Specialising *s, int32_t root) {
+    const PlanSlot *slot = &s->plan->slots[root];
+    if (slot->producer < 0 || slot->escapes || specialising_root(s, root) != root || !dtype_is_plain(slot->dtype))
+        return false;
+    const PlanNode *p = &s->plan->nodes[slot->producer];
+    return s->fixed->modes[slot->producer] == NODE_FIXED && !(p->binding.op->flags & OP_LATE) &&
+           p->binding.device->type->host && !s->fixed->values[root].buffer;
+}
+
+// What is computed again is computed from the inputs behind the first; else it is the first.
+static bool reads(const Specialising *s, int32_t i, int input) {
+    if (!s->plan->nodes[i].binding.op->again)
+        return true;
+    return specialising_remakes(s, i) ? input > 0 && !s->choosing : input == 0;
+}
+
+static void find_last_uses(Specialising *s) {
+    const Plan *plan = s->plan;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        s->owner[slot] = slot;
+        s->last[slot] = plan->slots[slot].producer;
+    }
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        if (s->fixed->modes[i] == NODE_DONE && !specialising_renames(s, i))
+            continue;
+        for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
+            if (reads(s, i, in))
+                s->last[specialising_root(s, plan->in_slots[plan->nodes[i].in + in])] = i;
+    }
+}
+
+int32_t specialising_same(const Specialising *s, int32_t i) {
+    const PlanNode *p = &s->plan->nodes[i];
+    if (s->fixed->modes[i] != NODE_FIXED || p->binding.n_out != 1 || !p->binding.direct ||
+        !s->fixed->prepared[i].making->same)
+        return -1;
+    return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
+}
+
+static void share(Specialising *s, int32_t root, int32_t out) {
+    s->owner[out] = root;
+    s->last[root] = s->last[out] > s->last[root] ? s->last[out] : s->last[root];
+}
+
+// A slot that gets a new buffer before the step begins: what could lie in the arena, if it did not escape.
+static bool is_fresh(const Specialising *s, int32_t slot) {
+    const PlanSlot *info = &s->plan->slots[slot];
+    const PlanNode *p = &s->plan->nodes[info->producer];
+    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_LATE) &&
+           !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
+}
+
+// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there. Where
+// it escapes, that input lies in its buffer from the beginning.
+static void share_memory(Specialising *s, int32_t i) {
+    const Plan *plan = s->plan;
+    const PlanNode *p = &plan->nodes[i];
+    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out)
+        return;
+    bool arena = specialising_in_arena(s, p->out);
+    if (!arena && !is_fresh(s, p->out))
+        return;
+    int32_t same = arena ? specialising_same(s, i) : -1;
+    if (same >= 0 && specialising_in_arena(s, specialising_owner(s, same))) {
+        share(s, specialising_owner(s, same), p->out);
+        return;
+    }
+    for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++) {
+        int32_t slot = plan->in_slots[p->in + in], root = specialising_owner(s, slot);
+        size_t bytes, wanted;
+        Status *status = shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &bytes);
+        if (!status)
+            status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
+        bool fits = !status && bytes == wanted && bytes > 0;
+        status_free(status);
+        if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && specialising_in_arena(s, root) &&
+            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
+            if (arena)
+                share(s, root, p->out);
+            else
+                s->owner[root] = p->out;
+            return;
+        }
+    }
+}
+
+void specialising_share(Specialising *s) {
+    find_last_uses(s);
+    for (int32_t i = 0; i < s->plan->n_nodes; i++)
+        share_memory(s, i);
+}
+
+Status *specialising_intervals(Specialising *s, Interval *intervals, int32_t *who, int *out_n) {
+    const Plan *plan = s->plan;
+    int n = 0;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        if (!specialising_in_arena(s, slot) || s->owner[slot] != slot)
+            continue;
+        Interval interval = {.first = plan->slots[slot].producer, .last = s->last[slot]};
+        TRY(shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &interval.bytes));
+        intervals[n] = interval;
+        who[n++] = slot;
+    }
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        if (s->fixed->modes[i] == NODE_FIXED && s->fixed->prepared[i].scratch && !specialising_renames(s, i)) {
+            intervals[n] = (Interval){.first = i, .last = i, .bytes = s->fixed->prepared[i].scratch};
+            who[n++] = -1 - i;
+        }
+    }
+    *out_n = n;
+    return OK;
+}
+
+static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
+    const Plan *plan = s->plan;
+    Fixed *fixed = s->fixed;
+    int n;
+    TRY(specialising_intervals(s, intervals, who, &n));
+    TRY(memory_pack(intervals, n, &fixed->arena_bytes, &fixed->lower_bound));
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        fixed->offsets[slot] = IN_NO_ARENA;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        fixed->scratch[i] = IN_NO_ARENA;
+    for (int i = 0; i < n; i++) {
+        if (who[i] >= 0)
+            fixed->offsets[who[i]] = intervals[i].offset;
+        else
+            fixed->scratch[-1 - who[i]] = intervals[i].offset;
+    }
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        int32_t root = specialising_owner(s, slot);
+        bool whole = plan->slots[slot].root == slot;
+        fixed->lent[slot] = root != slot && whole && !specialising_in_arena(s, root) ? root : -1;
+        if (specialising_in_arena(s, root) && (specialising_in_arena(s, slot) || !whole))
+            fixed->offsets[slot] = fixed->offsets[root];
+    }
+    return OK;
+}
+
+Status *specialising_pack(Specialising *s) {
+    size_t most = (size_t)s->plan->n_slots + (size_t)s->plan->n_nodes + 1;
+    TRY(remake_choose(s));
+    specialising_share(s);
+    Interval *intervals = malloc(most * sizeof *intervals);
+    int32_t *who = malloc(most * sizeof *who);
+    Status *status = OK;
+    if (intervals && who)
+        status = pack(s, intervals, who);
+    free(who);
+    free(intervals);
+    NEED_MEMORY(intervals && who);
+    return status;
+}
