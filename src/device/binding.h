@@ -78,6 +78,7 @@ typedef struct Preparation {
     Watched *watched;            // host inputs whose values were read
     int64_t cost;                // estimated ns; 0: small
     int same;                    // 1 + the input that output 0 equals; 0: none does
+    size_t same_at;              // or of which it is the part that begins at that byte
     int64_t reordered;           // bytes that a call lays out anew, at most
     const char *how;             // the implementation that was chosen; NULL: there is but one
     struct PrepareCleanup *cleanups;

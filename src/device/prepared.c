@@ -232,6 +232,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     making->kept = prepare.kept;
     making->cost = prepare.cost;
     making->same = prepare.same;
+    making->same_at = prepare.same_at;
     making->reordered = prepare.reordered;
     making->how = prepare.how;
     prepared->run = prepare.run;

@@ -73,11 +73,12 @@ typedef struct {
 } Contraction;
 
 // What it can take in of the nodes before it.
-typedef struct {
+typedef struct Intake {
     const char *op;              // of that node, whose outputs are the same
     const char *input;           // the argument whose nodes join, all of them or none
     bool (*takes)(const struct Node *node, const struct Node *before);  // only `node` reads `before`
     Status *(*write)(struct NodeBuilder *builder, const struct Node *node);
+    const struct Intake *other;  // asked where this one takes nothing; NULL: none
 } Intake;
 
 // How output 0 is computed again, to the bit, from what lives on beside it: then it needn't be kept (plan/remake.c).

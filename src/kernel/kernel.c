@@ -44,11 +44,15 @@ Tensor *const *kernel_list(const Kernel *k, int arg, int *count) {
     return k->in + first;
 }
 
-// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun.
-enum { WORTH_A_THREAD = 20000 };
+// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun. One that spins begins within
+// half a microsecond.
+enum { WORTH_A_WAKE = 20000 };
 
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg) {
-    pool_parallel(total_ns < WORTH_A_THREAD ? 1 : k->step->threads, units, fn, arg);
+    if (total_ns >= WORTH_A_WAKE)
+        pool_parallel(k->step->threads, units, fn, arg);
+    else
+        pool_parallel_awake(total_ns < KERNEL_WORTH_SHARING ? 1 : k->step->threads, units, fn, arg);
 }
 
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),

@@ -47,6 +47,7 @@ Tensor *const *kernel_list(const Kernel *k, int arg, int *count);
 // Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them.
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                      void *arg);
+enum { KERNEL_WORTH_SHARING = 8000 };  // ns; up to 20 us by threads that are awake alone
 // The same where all units together take `total_ns`: for units that take less than one.
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg);
 // ns to compute so many elements of so many picoseconds each, and to move so many bytes: small tensors lie in the cache.
@@ -72,6 +73,7 @@ struct Prepare {
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small
     int same;                     // set: 1 + the input that output 0 equals; where they can share memory there is no call
+    size_t same_at;               // set: or a part of it that lies together, and begins at that byte, a multiple of 64
     int64_t reordered;            // set: bytes that a call lays out anew: weights that changed, planes as pixels
     const char *how;              // set: which implementation was chosen, for people; lives as long as `own`
     RunFn *run;                   // comes with the row of the dtype; may be replaced by a faster one

@@ -39,7 +39,7 @@
     X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
     X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) \
     X(SplitV) \
-    X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(PadV2) X(MirrorPad) \
+    X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(_PadAddN) X(PadV2) X(MirrorPad) \
     X(MirrorPadGrad) \
     X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
     X(TensorScatterMin) X(TensorScatterMax) X(SparseToDense) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \

@@ -171,11 +171,11 @@ static Status *take_in(Draft *draft, Node *node, const Intake *intake, int first
 }
 
 static Status *try_intake(Draft *draft, Node *node) {
-    const Intake *intake = node_op(node)->intake;
     int first, n;
-    if (node_input_arg(node, str_of(intake->input), &first, &n) < 0 || !joins(draft, node, intake, first, n))
-        return OK;
-    return take_in(draft, node, intake, first, n);
+    for (const Intake *intake = node_op(node)->intake; intake; intake = intake->other)
+        if (node_input_arg(node, str_of(intake->input), &first, &n) >= 0 && joins(draft, node, intake, first, n))
+            return take_in(draft, node, intake, first, n);
+    return OK;
 }
 
 Status *pass_contract(Draft *draft) {

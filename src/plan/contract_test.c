@@ -258,6 +258,51 @@ START_TEST(added_products_are_one) {
 }
 END_TEST
 
+// ---------------------------------------- parts of one tensor
+
+static void expect_same_value(Output fetch) {
+    Session *plain = session_with(0, 1), *joined = session_with(BIT(PASSES) - 1, 2);
+    Tensor want = value_of(plain, fetch), got = value_of(joined, fetch);
+    expect_alike(&want, &got, 1e-5f);
+    tensor_clear(&want);
+    tensor_clear(&got);
+    session_free(plain);
+    session_free(joined);
+}
+
+static Output padded(Output x, int before, int after) {
+    Formula *f = &formula;
+    return Pad(x, Reshape(Ints(before, after, 0, 0), Ints(2, 2)));
+}
+
+// Each part begins where the next one of a cache line does, so that no plan copies it; what comes of it is put together again.
+START_TEST(gradients_of_parts_are_written_once) {
+    Formula *f = &formula;
+    Output x = noise(DT_float, 12, 16), top = Slice(x, Ints(0, 0), Ints(5, 16)), rest = Slice(x, Ints(5, 0), Ints(7, 16));
+    Output parts[] = {padded(Square(top), 0, 7), padded(Square(rest), 5, 0), padded(Exp(rest), 4, 1)};
+    for (int n = 2; n <= 3; n++) {
+        Output sum = formula_of_list(f, "AddN", parts, n, NULL);
+        ck_assert_int_eq(count_of(NULL, &sum, 1, "_PadAddN"), 1);
+        ck_assert_int_eq(count_of(NULL, &sum, 1, "Pad"), 0);
+        expect_same_value(sum);
+    }
+}
+END_TEST
+
+// Parts that overlap, read by one node or after one another: none is written over while another is still to be read.
+START_TEST(parts_that_overlap_stay_whole) {
+    Formula *f = &formula;
+    Output x = Square(noise(DT_float, 9, 16)), a = Slice(x, Ints(0, 0), Ints(6, 16)), b = Slice(x, Ints(2, 0), Ints(6, 16));
+    Output c = Slice(a, Ints(1, 0), Ints(4, 16)), d = Slice(x, Ints(0, 0), Ints(4, 16));
+    expect_same_value(Maximum(a, b));
+    expect_same_value(Maximum(b, a));
+    Output mixed = Sub(Maximum(c, d), Minimum(d, c));
+    expect_same_value(Concat(((Output[]){mixed, Maximum(b, a), x, Exp(c)}), 4, Int(0)));
+    Output pieces[] = {Reshape(c, Ints(64)), Reshape(Slice(b, Ints(2, 0), Ints(4, 16)), Ints(64))};
+    expect_same_value(formula_of_list(f, "AddN", pieces, 2, NULL));
+}
+END_TEST
+
 // ---------------------------------------- where it stops
 
 START_TEST(products_that_others_want_stay) {
@@ -394,6 +439,8 @@ int main(void) {
     tcase_add_test(tests, every_float_type_has_its_kernel);
     tcase_add_test(tests, momentum_and_adam_too);
     tcase_add_test(tests, added_products_are_one);
+    tcase_add_test(tests, gradients_of_parts_are_written_once);
+    tcase_add_test(tests, parts_that_overlap_stay_whole);
     tcase_add_test(tests, products_that_others_want_stay);
     tcase_add_test(tests, gradients_wait_for_their_siblings);
     tcase_add_test(tests, updates_are_still_waited_for);

@@ -136,7 +136,9 @@ static void list_runs(Specialising *s) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
         int32_t same = specialising_same(s, i);
-        bool renames = specialising_renames(s, i) || (same >= 0 && fixed->offsets[same] == fixed->offsets[p->out]);
+        bool renames = specialising_renames(s, i) ||
+                       (same >= 0 && fixed->offsets[same] != IN_NO_ARENA &&
+                        fixed->offsets[same] + (int64_t)fixed->prepared[i].making->same_at == fixed->offsets[p->out]);
         for (int out = 0; out < p->binding.n_out; out++)
             renames &= fixed->offsets[p->out + out] != IN_NO_ARENA;
         if (fixed->modes[i] == NODE_FIXED && renames)
@@ -205,8 +207,10 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     s->out = ARENA_ARRAY(scratch, Tensor *, widest);
     s->last = ARENA_ARRAY(scratch, int32_t, plan->n_slots);
     s->owner = ARENA_ARRAY(scratch, int32_t, plan->n_slots);
+    s->at = ARENA_ARRAY(scratch, int64_t, plan->n_slots);
+    s->in_pieces = ARENA_ARRAY(scratch, bool, plan->n_slots);
     Tensor *handles = ARENA_ARRAY(scratch, Tensor, widest);
-    NEED_MEMORY(s->known && s->in && s->out && s->last && s->owner && handles);
+    NEED_MEMORY(s->known && s->in && s->out && s->last && s->owner && s->at && s->in_pieces && handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
         s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = UNKNOWN_SHAPE};
     for (int i = 0; i < plan->n_feeds; i++)

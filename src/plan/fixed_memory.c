@@ -10,6 +10,13 @@ int32_t specialising_owner(const Specialising *s, int32_t slot) {
     return root;
 }
 
+int64_t specialising_place(const Specialising *s, int32_t slot) {
+    int64_t at = 0;
+    for (int32_t root = specialising_root(s, slot); s->owner[root] != root; root = s->owner[root])
+        at += s->at[root];
+    return at;
+}
+
 bool specialising_in_arena(const Specialising *s, int32_t root) {
     const PlanSlot *slot = &s->plan->slots[root];
     if (slot->producer < 0 || slot->escapes || specialising_root(s, root) != root || !dtype_is_plain(slot->dtype))
@@ -30,6 +37,8 @@ static void find_last_uses(Specialising *s) {
     const Plan *plan = s->plan;
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         s->owner[slot] = slot;
+        s->at[slot] = 0;
+        s->in_pieces[slot] = false;
         s->last[slot] = plan->slots[slot].producer;
     }
     for (int32_t i = 0; i < plan->n_nodes; i++) {
@@ -49,8 +58,20 @@ int32_t specialising_same(const Specialising *s, int32_t i) {
     return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
 }
 
-static void share(Specialising *s, int32_t root, int32_t out) {
+static bool is_all_of(const Specialising *s, int32_t root, int32_t slot) {
+    size_t all, bytes;
+    Status *status = shape_bytes(&s->known[root].shape, s->plan->slots[root].dtype, &all);
+    if (!status)
+        status = shape_bytes(&s->known[slot].shape, s->plan->slots[slot].dtype, &bytes);
+    bool is = !status && all == bytes;
+    status_free(status);
+    return is;
+}
+
+static void share(Specialising *s, int32_t root, int64_t at, int32_t out) {
     s->owner[out] = root;
+    s->at[out] = at;
+    s->in_pieces[root] |= at != 0 || !is_all_of(s, root, out);
     s->last[root] = s->last[out] > s->last[root] ? s->last[out] : s->last[root];
 }
 
@@ -62,8 +83,21 @@ static bool is_fresh(const Specialising *s, int32_t slot) {
            !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
 }
 
-// Output 0 of a fixed node lies where an input lies that it equals, or takes over the memory of one that dies there. Where
-// it escapes, that input lies in its buffer from the beginning.
+// No other input of the node is another part of the same memory.
+static bool reads_alone(const Specialising *s, int32_t i, int in) {
+    const PlanNode *p = &s->plan->nodes[i];
+    int32_t slot = s->plan->in_slots[p->in + in], root = specialising_owner(s, slot);
+    for (int other = 0; other < p->binding.n_in; other++) {
+        int32_t read = s->plan->in_slots[p->in + other];
+        if (specialising_owner(s, read) == root && (specialising_place(s, read) != specialising_place(s, slot) ||
+                                                    !shape_equal(&s->known[read].shape, &s->known[slot].shape)))
+            return false;
+    }
+    return true;
+}
+
+// Output 0 of a fixed node lies where an input lies that it equals, or is a piece of, or takes over the memory of one that dies
+// there. Where it escapes, that input lies in its buffer from the beginning.
 static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
@@ -74,7 +108,8 @@ static void share_memory(Specialising *s, int32_t i) {
         return;
     int32_t same = arena ? specialising_same(s, i) : -1;
     if (same >= 0 && specialising_in_arena(s, specialising_owner(s, same))) {
-        share(s, specialising_owner(s, same), p->out);
+        int64_t at = specialising_place(s, same) + (int64_t)s->fixed->prepared[i].making->same_at;
+        share(s, specialising_owner(s, same), at, p->out);
         return;
     }
     for (int in = 0; in < p->binding.n_in && in < MAX_ARGS; in++) {
@@ -83,12 +118,12 @@ static void share_memory(Specialising *s, int32_t i) {
         Status *status = shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &bytes);
         if (!status)
             status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
-        bool fits = !status && bytes == wanted && bytes > 0;
+        bool fits = !status && bytes == wanted && bytes > 0 && (arena || !s->in_pieces[root]);
         status_free(status);
         if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && specialising_in_arena(s, root) &&
-            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype) {
+            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype && reads_alone(s, i, in)) {
             if (arena)
-                share(s, root, p->out);
+                share(s, root, specialising_place(s, slot), p->out);
             else
                 s->owner[root] = p->out;
             return;
@@ -144,7 +179,7 @@ static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
         bool whole = plan->slots[slot].root == slot;
         fixed->lent[slot] = root != slot && whole && !specialising_in_arena(s, root) ? root : -1;
         if (specialising_in_arena(s, root) && (specialising_in_arena(s, slot) || !whole))
-            fixed->offsets[slot] = fixed->offsets[root];
+            fixed->offsets[slot] = fixed->offsets[root] + specialising_place(s, slot);
     }
     return OK;
 }

@@ -10,7 +10,9 @@ typedef struct {
     Tensor **in, **out;  // room for the widest node
     StepContext context;
     int32_t *last;       // by root slot: last reader through aliases, in list order
-    int32_t *owner;      // by root slot: the root whose memory it took over in place
+    int32_t *owner;      // by root slot: the root whose memory it took over in place, or is a piece of
+    int64_t *at;         // and the byte where it begins in it
+    bool *in_pieces;     // by root slot: something else than all of its memory goes by another name
     bool choosing;       // remake.c tries: what is computed again holds nothing it reads
 } Specialising;
 
@@ -35,6 +37,8 @@ static inline int32_t specialising_root(const Specialising *s, int32_t slot) {
 int32_t specialising_same(const Specialising *s, int32_t i);
 // The slot whose memory a slot has, by declaration, equality or in place.
 int32_t specialising_owner(const Specialising *s, int32_t slot);
+// Where in that memory it begins.
+int64_t specialising_place(const Specialising *s, int32_t slot);
 // A root that lies in the arena: plain data of a fixed node that nobody sees after its last planned use.
 bool specialising_in_arena(const Specialising *s, int32_t root);
 // Finds last uses and who takes over whose memory, given what is computed again.

@@ -383,9 +383,26 @@ static void help(Work *work, int worker) {
     pool_leave(&job->left);
 }
 
-static void run_with_helpers(RangeJob *job, int wanted) {
+// Gives back the claimed workers that sleep; returns how many are left.
+static int keep_awake(WorkerSet *set) {
+    int left = 0;
+    for (int w = -1; (w = worker_next(set, w)) >= 0;) {
+        if (atomic_load_explicit(&workers[w].asleep, memory_order_relaxed)) {
+            set->bits[w / 64] &= ~(1ull << (w % 64));
+            pool_return(w);
+        } else {
+            left++;
+        }
+    }
+    return left;
+}
+
+static void run_with_helpers(RangeJob *job, int wanted, bool awake) {
     WorkerSet set;
-    int helpers = pool_claim(wanted, &set);
+    int made = pool_workers();
+    int helpers = pool_claim(awake && wanted > made ? made : wanted, &set);
+    if (awake)
+        helpers = keep_awake(&set);
     unsigned epoch = pool_epoch();
     atomic_store_explicit(&job->left, (uint32_t)helpers, memory_order_relaxed);
     for (int w = -1; (w = worker_next(&set, w)) >= 0;)
@@ -402,7 +419,7 @@ static void run_with_helpers(RangeJob *job, int wanted) {
     pool_join(&job->left, epoch);
 }
 
-void pool_parallel(int max_threads, int64_t units, RangeFn *fn, void *arg) {
+static void run_shared(int max_threads, int64_t units, RangeFn *fn, void *arg, bool awake) {
     if (units <= 0)
         return;
     int64_t ranges = pool_ranges(max_threads, units);
@@ -418,5 +435,13 @@ void pool_parallel(int max_threads, int64_t units, RangeFn *fn, void *arg) {
     if (pool_here.inside || threads <= 1)
         run_ranges(&job);
     else
-        run_with_helpers(&job, threads - 1);
+        run_with_helpers(&job, threads - 1, awake);
+}
+
+void pool_parallel(int max_threads, int64_t units, RangeFn *fn, void *arg) {
+    run_shared(max_threads, units, fn, arg, false);
+}
+
+void pool_parallel_awake(int max_threads, int64_t units, RangeFn *fn, void *arg) {
+    run_shared(max_threads, units, fn, arg, true);
 }

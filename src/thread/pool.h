@@ -19,6 +19,8 @@ typedef void TaskFn(void *arg);
 // max_threads <= 1: one plain call. Inside a range or a gang: the same ranges, one after the other, on this thread.
 // Threads beyond pool_limit are not used. fn must not wait for another range.
 void pool_parallel(int max_threads, int64_t units, RangeFn *fn, void *arg);
+// The same, with the help of workers that spin alone: for work that takes hardly longer than to wake one.
+void pool_parallel_awake(int max_threads, int64_t units, RangeFn *fn, void *arg);
 
 // How pool_parallel cuts: the number of ranges, and where range i begins (i == number: units). For partial results.
 int64_t pool_ranges(int max_threads, int64_t units);

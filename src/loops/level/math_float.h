@@ -1,6 +1,6 @@
 // Float functions that vectorise — polynomials and selects in plain C, no table, no branch, no library call.
 //
-// The hot ones (exp, log, tanh, sigmoid, erf, softplus) compute in float, error 1 to 2 ulp. The others compute in double, where
+// The hot ones (exp, log, log1p, tanh, sigmoid, erf, softplus) compute in float, error 1 to 2 ulp. The others compute in double, where
 // short series are exact enough for a correctly rounded float nearly always. A clamp is written `x > c ? c : x`, so
 // that NaN passes through.
 #pragma once
@@ -81,13 +81,8 @@ INLINE float f32_exp(float x) {
     return p * first * second;
 }
 
-// ln x: x = m 2^k with m in [sqrt(1/2), sqrt(2)).
-INLINE float f32_log(float x) {
-    float tiny = x < 0x1p-126f ? 1.0f : 0.0f;
-    float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
-    uint32_t bits = float_bits(scaled) - 0x3f3504f3u;
-    float k = (float)((int32_t)bits >> 23) - tiny * 23.0f;
-    float f = float_of_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+// ln((1 + f) 2^k) + more, for 1 + f in [sqrt(1/2), sqrt(2)) and a small `more`.
+INLINE float f32_log_of(float f, float k, float more) {
     float p = 0.067466843392271506f;
     p = p * f - 0.11675771772067141f;
     p = p * f + 0.11888209173429268f;
@@ -98,12 +93,35 @@ INLINE float f32_log(float x) {
     p = p * f - 0.25000009596973155f;
     p = p * f + 0.33333312598548692f;
     float square = f * f;
-    float tail = p * (f * square) + k * -2.12194440e-4f;
+    float tail = p * (f * square) + (k * -2.12194440e-4f + more);
     tail = tail - 0.5f * square;
-    float y = f + tail + k * 0.693359375f;
+    return f + tail + k * 0.693359375f;
+}
+
+// ln x: x = m 2^k with m in [sqrt(1/2), sqrt(2)).
+INLINE float f32_log(float x) {
+    float tiny = x < 0x1p-126f ? 1.0f : 0.0f;
+    float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
+    uint32_t bits = float_bits(scaled) - 0x3f3504f3u;
+    float k = (float)((int32_t)bits >> 23) - tiny * 23.0f;
+    float f = float_of_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    float y = f32_log_of(f, k, 0.0f);
     y = x == (float)INFINITY ? x : y;
     y = x == 0 ? -(float)INFINITY : y;
     return x < 0 || x != x ? (float)NAN : y;
+}
+
+// ln(1 + x): of the rounded sum u, and what it lost as a part of u, for which a rough 1 / m does.
+INLINE float f32_log1p(float x) {
+    float u = 1.0f + x, one = u - x, lost = (x - (u - one)) + (1.0f - one);
+    uint32_t bits = float_bits(u) - 0x3f3504f3u;
+    int32_t k = (int32_t)bits >> 23, down = k > 64 ? 64 : k;
+    float f = float_of_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    lost = lost * float_of_bits((uint32_t)(127 - down) << 23);
+    float y = f32_log_of(f, (float)k, lost * (1.0f - f * (1.0f - f * (1.0f - f))));
+    y = x == (float)INFINITY || x == 0 ? x : y;
+    y = u == 0 ? -(float)INFINITY : y;
+    return u < 0 || x != x ? (float)NAN : y;
 }
 
 INLINE float f32_tanh(float x) {
@@ -290,7 +308,6 @@ INLINE double wide_cos(double x) {
 }
 
 INLINE float f32_expm1(float x) { return (float)wide_expm1((double)x); }
-INLINE float f32_log1p(float x) { return (float)wide_log1p((double)x); }
 // Arguments that wide_quarter can't reduce go to the C library, a block at a time.
 INLINE bool f32_is_wide(float x) { return f32_fabs(x) > 1e6f; }
 #define f32_careful_sin sinf

@@ -125,19 +125,22 @@ Status *move_run(Kernel *k) {
     return move_elements(k, move_view);
 }
 
-// All of the input to all of the output, in its order.
-static bool is_whole(const CopyPlan *copy, const Tensor *in, const Tensor *out) {
-    if (copy->rank > 1 || copy->offset_from || copy->offset_to || in->dtype != out->dtype)
+// All of the output is a piece of the input, in its order: whole rows of a matrix, where they begin as memory does.
+static bool is_piece(const CopyPlan *copy, const Tensor *in, const Tensor *out) {
+    if (copy->rank > 1 || copy->offset_to || in->dtype != out->dtype ||
+        (size_t)copy->offset_from * copy->size % BUFFER_ALIGNMENT)
         return false;
     int64_t n = copy->rank ? copy->dims[0] : 1;
     bool straight = n == 1 || (copy->from[0] == 1 && copy->to[0] == 1);
-    return straight && n == shape_count(&in->shape) && n == shape_count(&out->shape);
+    return straight && n == shape_count(&out->shape) && copy->offset_from + n <= shape_count(&in->shape);
 }
 
 void move_ready(Prepare *p, Move *move, int source) {
     int64_t count = 1;
-    if (p->n_out && is_whole(&move->copy, p->in[source], p->out[0]))
+    if (p->n_out && is_piece(&move->copy, p->in[source], p->out[0])) {
         p->same = source + 1;
+        p->same_at = (size_t)move->copy.offset_from * move->copy.size;
+    }
     for (int i = 0; i < move->copy.rank; i++)
         count *= move->copy.dims[i];
     move->source = source;

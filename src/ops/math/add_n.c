@@ -1,6 +1,7 @@
 // AddN, AccumulateNV2 — the sum of several tensors of one shape.
 #include "graph/extents.h"
 #include "loops/elementwise.h"
+#include "ops/array/pad.h"
 #include "ops/math/product_sum.h"
 
 typedef struct {
@@ -87,12 +88,13 @@ static Status *add_n_write(NodeBuilder *builder, const Node *node) {
     return product_sum_inputs(builder, products, node->n_inputs);
 }
 
-static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write};
+static const Intake of_padded = {"_PadAddN", "inputs", pad_sum_takes, pad_sum_write, NULL};
+static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write, &of_padded};
 
-// Two of one shape: a sum that may be fused. Products stay: they become one.
+// Two of one shape: a sum that may be fused. Products stay, and what is padded: they become one.
 static void add_n_simplify(Formula *f) {
     DType type = output_type(f->x[0]);
-    if (f->n_x != 2 || is_product_sum(f->x[0].node) || is_product_sum(f->x[1].node))
+    if (f->n_x != 2 || (is_padded(f->x[0].node) && is_padded(f->x[1].node)) || is_product_sum(f->x[0].node) || is_product_sum(f->x[1].node))
         return;
     if ((type == DT_float || type == DT_double) && outputs_have_one_shape(f->x[0], f->x[1]))
         f->results[0] = Add(f->x[0], f->x[1]);

@@ -25,6 +25,9 @@ typedef struct {
     ElementwiseLoop activation;
     OnednnOp *library;                    // NULL: the loops
     OnednnOp *packed;                     // for weights that are kept; NULL: none
+    int64_t part, parts;                  // the library's rows at a time, and how many times; 1: the whole product at once
+    OnednnOp *last;                       // for the last part, where that has fewer rows
+    size_t part_scratch;                  // of each
     Packing packing;
 } Product;
 

@@ -9,7 +9,9 @@ enum {
     WORTH_THE_LIBRARY = 1 << 16,         // multiplications; below, the loops are as fast or faster
     WORTH_ANOTHER_OBJECT = 1 << 24,      // ... where shapes change from call to call, and an object lasts for one
     WORTH_IN_A_BATCH = 1 << 15,          // ... of each product of a batch
-    WORTH_A_GANG = 3 << 19,              // ... and other threads: below 30 us one is as fast, even where they are awake
+    WORTH_PARTS = 1 << 19,               // ... and other threads, each with rows of its own: 10 us
+    WORTH_A_GANG = 3 << 19,              // ... or all at once: below 30 us one is as fast, even where they are awake
+    PART_ROWS = 16,                      // no part has fewer
     MOST_ROWS_PACKED = 63,
 };
 
@@ -30,6 +32,38 @@ static Status *library_run(Kernel *k) {
     bool done = kept ? onednn_run(p->packed, a, kept->data, bias, k->out[0]->data, k->scratch)
                      : onednn_run(p->library, a, b, bias, k->out[0]->data, k->scratch);
     NEED(done, INTERNAL, "oneDNN failed in %s", onednn_name(kept ? p->packed : p->library));
+    matmul_finish(k);
+    return OK;
+}
+
+typedef struct {
+    Kernel *k;
+    Slots slots;
+    _Atomic bool failed;
+} Parts;
+
+static void part_range(void *arg, int64_t first, int64_t last) {
+    Parts *work = arg;
+    const Product *p = work->k->own;
+    const GemmShape *s = &p->plan.shape;
+    int slot = slot_take(&work->slots, p->slots);
+    const float *a = work->k->in[0]->data, *b = work->k->in[1]->data, *bias = p->epilogue.bias ? work->k->in[2]->data : NULL;
+    float *c = work->k->out[0]->data;
+    char *scratch = (char *)work->k->scratch + (size_t)slot * p->part_scratch;
+    for (int64_t i = first; i < last; i++) {
+        int64_t row = i * p->part;
+        OnednnOp *op = i == p->parts - 1 && p->last ? p->last : p->library;
+        if (!onednn_run(op, a + row * (s->ta ? 1 : s->lda), b, bias, c + row * s->ldc, scratch))
+            work->failed = true;
+    }
+    slot_give(&work->slots, slot);
+}
+
+static Status *library_run_parts(Kernel *k) {
+    const Product *p = k->own;
+    Parts work = {.k = k};
+    kernel_parallel(k, p->parts, p->cost, part_range, &work);
+    NEED(!work.failed, INTERNAL, "oneDNN failed in %s", onednn_name(p->library));
     matmul_finish(k);
     return OK;
 }
@@ -57,10 +91,57 @@ static OnednnOp *make(const GemmPlan *plan, const GemmShape *s, Epilogue *epilog
     return onednn_matmul(plan->batch, s, epilogue, pack, threads);
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+// A product between what one thread does as fast and what is worth a gang: a part of the rows for each thread.
+static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, bool *out) {
+    Product *own = p->own;
+    double work = (double)shape->m * (double)shape->n * (double)shape->k;
+    int64_t parts = min_i64(threads, shape->m / PART_ROWS);
+    *out = false;
+    if (own->plan.batch != 1 || work < WORTH_PARTS || work >= WORTH_A_GANG || parts < 2)
+        return OK;
+    GemmShape part = *shape;
+    part.m = div_up(shape->m, parts);
+    parts = div_up(shape->m, part.m);
+    Epilogue epilogue = own->epilogue, same = own->epilogue;
+    own->library = make(&own->plan, &part, &epilogue, false, 1);
+    if (!own->library)
+        return OK;
+    TRY(prepare_cleanup(p, free_library, own->library));
+    own->part = part.m, own->parts = parts;
+    own->part_scratch = onednn_scratch(own->library);
+    part.m = shape->m - own->part * (parts - 1);
+    if (part.m != own->part) {
+        own->last = make(&own->plan, &part, &same, false, 1);
+        if (!own->last || same.activation != epilogue.activation) {
+            onednn_free(own->last);
+            own->last = NULL;
+            return OK;
+        }
+        TRY(prepare_cleanup(p, free_library, own->last));
+        own->part_scratch = larger(own->part_scratch, onednn_scratch(own->last));
+    }
+    own->activates = own->epilogue.activation && !epilogue.activation;
+    own->cost = p->cost / parts + 1;
+    size_t scratch = own->part_scratch * (size_t)own->slots;
+    p->scratch = larger(p->scratch, scratch);
+    p->how = onednn_name(own->library);
+    p->run = library_run_parts;
+    *out = true;
+    return OK;
+}
+
 Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     Product *own = p->own;
     bool pack = own->plan.batch == 1 && shape->m <= MOST_ROWS_PACKED && packing_may_keep(p, 1);
     if (!pays(p, shape))
+        return OK;
+    bool in_parts;
+    TRY(choose_parts(p, shape, pack ? 1 : threads, &in_parts));
+    if (in_parts)
         return OK;
     if ((double)shape->m * (double)shape->n * (double)shape->k * (double)own->plan.batch < WORTH_A_GANG)
         threads = 1;

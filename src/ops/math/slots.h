@@ -5,7 +5,7 @@
 
 enum {
     MOST_SLOTS = 64,     // threads that work on one product
-    SMALL_COST = 20000,  // ns: not worth other threads
+    SMALL_COST = 8000,   // ns: not worth other threads
 };
 
 typedef _Atomic uint64_t Slots;  // a bit each that is in use

@@ -91,7 +91,7 @@ static Status *norm_grad_write(NodeBuilder *builder, const Node *grad) {
     return OK;
 }
 
-const Intake norm_grad_intake = {"_FusedBatchNormGradEx", "y_backprop", norm_grad_takes, norm_grad_write};
+const Intake norm_grad_intake = {"_FusedBatchNormGradEx", "y_backprop", norm_grad_takes, norm_grad_write, NULL};
 
 // ---------------------------------------- made again
 

@@ -4,14 +4,21 @@
 
 #include "base/number.h"
 #include "file/disk.h"
+#include "loops/elementwise.h"
 #include "ops/random/sampler.h"
 
 typedef struct Candidates Candidates;
 
-// One way of drawing. `draw` gives a class in [0, range), `chance` how likely it is.
+typedef struct {
+    int64_t batch, n_true, n_sampled;
+    bool unique;
+    ElementwiseLoop log1p, expm1;
+} Sampling;
+
+// One way of drawing. `draw` gives a class in [0, range), `chances` how likely each of n classes is.
 typedef struct {
     int64_t (*draw)(const Candidates *c, Numbers *numbers);
-    float (*chance)(const Candidates *c, int64_t class);
+    void (*chances)(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out);
     Status *(*open)(const Node *node, Candidates *c);
     bool learns;    // counts the true classes it sees
     bool all;       // every class, once
@@ -28,11 +35,6 @@ struct Candidates {
     Counts counts;
 };
 
-typedef struct {
-    int64_t batch, n_true, n_sampled;
-    bool unique;
-} Sampling;
-
 // ---------------------------------------- the ways
 
 static int64_t log_uniform_draw(const Candidates *c, Numbers *numbers) {
@@ -40,39 +42,49 @@ static int64_t log_uniform_draw(const Candidates *c, Numbers *numbers) {
     int64_t class = above < 0x1p63 ? (int64_t)above - 1 : INT64_MAX - 1;
     return class % c->range;    // rounding may reach the range
 }
-static float log_uniform_chance(const Candidates *c, int64_t class) {
-    return (float)(log(((double)class + 2.0) / ((double)class + 1.0)) / c->log_range);
+// ln((class + 2) / (class + 1)) / ln(range + 1)
+static void log_uniform_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)(1 / ((double)classes[i] + 1));
+    (void)elementwise_run(&own->log1p, out, NULL, out, n, 1, 1);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)((double)out[i] / c->log_range);
 }
-static const Way log_uniform = {.draw = log_uniform_draw, .chance = log_uniform_chance};
+static const Way log_uniform = {.draw = log_uniform_draw, .chances = log_uniform_chances};
 
 static int64_t uniform_draw(const Candidates *c, Numbers *numbers) {
     return (int64_t)numbers_below64(numbers, (uint64_t)c->range);
 }
-static float uniform_chance(const Candidates *c, int64_t class) {
-    (void)class;
-    return (float)(1.0 / (double)c->range);
+static void uniform_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out) {
+    (void)own, (void)classes;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)(1.0 / (double)c->range);
 }
-static const Way uniform = {.draw = uniform_draw, .chance = uniform_chance};
+static const Way uniform = {.draw = uniform_draw, .chances = uniform_chances};
 static const Way all = {.all = true};
 
 static int64_t learned_draw(const Candidates *c, Numbers *numbers) {
     return counts_draw(&c->counts, numbers);
 }
-static float learned_chance(const Candidates *c, int64_t class) {
-    return (float)counts_of(&c->counts, class) / (float)c->counts.total;
+static void learned_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out) {
+    (void)own;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)counts_of(&c->counts, classes[i]) / (float)c->counts.total;
 }
 static Status *learned_open(const Node *node, Candidates *c) {
     (void)node;
     NEED(c->range < INT32_MAX, INVALID_ARGUMENT, "range_max = %lld is too large to be counted", (long long)c->range);
     return counts_open(&c->counts, c->range);
 }
-static const Way learned = {.draw = learned_draw, .chance = learned_chance, .open = learned_open, .learns = true};
+static const Way learned = {.draw = learned_draw, .chances = learned_chances, .open = learned_open, .learns = true};
 
 static int64_t fixed_draw(const Candidates *c, Numbers *numbers) {
     return weights_draw(&c->weights, numbers);
 }
-static float fixed_chance(const Candidates *c, int64_t class) {
-    return (float)((double)c->weights.weights[class] / c->weights.total);
+static void fixed_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out) {
+    (void)own;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)((double)c->weights.weights[classes[i]] / c->weights.total);
 }
 
 // ---------------------------------------- weights from an attribute or a file
@@ -155,7 +167,7 @@ static Status *fixed_open(const Node *node, Candidates *c) {
     c->weights = (Weights){.weights = g.list.p, .n = (int64_t)g.list.n, .total = g.total};
     return status ? status : weights_open(&c->weights);
 }
-static const Way fixed = {.draw = fixed_draw, .chance = fixed_chance, .open = fixed_open};
+static const Way fixed = {.draw = fixed_draw, .chances = fixed_chances, .open = fixed_open};
 
 // ---------------------------------------- state
 
@@ -182,9 +194,28 @@ static Status *candidates_open(Opening *o) {
 
 // ---------------------------------------- drawing
 
-// How often a class of that chance is expected among n, of which each was tried until it was new.
-static float expected(float chance, int64_t n, int64_t tries) {
-    return tries == n ? chance * (float)n : -expm1f((float)tries * log1pf(-chance));
+// How often each class is expected among n_sampled, of which each was tried until it was new.
+static void expect(const Kernel *k, const Candidates *c, const int64_t *classes, int64_t n, int64_t tries, float *out) {
+    const Sampling *own = k->own;
+    if (c->way->all) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = 1;
+        return;
+    }
+    c->way->chances(c, own, classes, n, out);
+    if (tries == own->n_sampled) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] *= (float)tries;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = -out[i];
+    (void)elementwise_run(&own->log1p, out, NULL, out, n, 1, 1);
+    for (int64_t i = 0; i < n; i++)
+        out[i] *= (float)tries;
+    (void)elementwise_run(&own->expm1, out, NULL, out, n, 1, 1);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = -out[i];
 }
 
 // Draws until there are n different classes. Gives the number of tries.
@@ -212,7 +243,6 @@ static Status *draw_all(Kernel *k, Candidates *c) {
     TRY(stream_take(k, 512 * (uint64_t)own->n_sampled, &numbers.philox));
     const int64_t *true_classes = k->in[0]->data;
     int64_t *out = k->out[0]->data, n = own->n_sampled, n_true = own->batch * own->n_true, tries = n;
-    float *true_expected = k->out[1]->data, *out_expected = k->out[2]->data;
     for (int64_t i = 0; i < n_true; i++)
         if (true_classes[i] < 0 || true_classes[i] >= c->range)
             KERNEL_INDEX_ERROR("true_classes", i, true_classes[i], c->range);
@@ -220,10 +250,8 @@ static Status *draw_all(Kernel *k, Candidates *c) {
         TRY(draw_different(k, c, &numbers, &tries));
     for (int64_t i = 0; i < n && (!own->unique || c->way->all); i++)
         out[i] = c->way->all ? i : c->way->draw(c, &numbers);
-    for (int64_t i = 0; i < n; i++)
-        out_expected[i] = c->way->all ? 1 : expected(c->way->chance(c, out[i]), n, tries);
-    for (int64_t i = 0; i < n_true; i++)
-        true_expected[i] = c->way->all ? 1 : expected(c->way->chance(c, true_classes[i]), n, tries);
+    expect(k, c, out, n, tries, k->out[2]->data);
+    expect(k, c, true_classes, n_true, tries, k->out[1]->data);
     for (int64_t i = 0; c->way->learns && i < n_true && c->counts.total < INT32_MAX; i++)
         counts_add(&c->counts, true_classes[i]);
     return OK;
@@ -252,12 +280,14 @@ static Status *candidates_shape(Shapes *s) {
 
 static Status *candidates_prepare(Prepare *p) {
     Sampling *own = p->own;
-    *own = (Sampling){p->in[0]->shape.dims[0], node_int(p->node, "num_true"), node_int(p->node, "num_sampled"),
-                      node_bool(p->node, "unique")};
+    *own = (Sampling){.batch = p->in[0]->shape.dims[0], .n_true = node_int(p->node, "num_true"),
+                      .n_sampled = node_int(p->node, "num_sampled"), .unique = node_bool(p->node, "unique")};
+    NEED(elementwise_find(ELEMENTWISE_Log1p, DT_float, &own->log1p) &&
+         elementwise_find(ELEMENTWISE_Expm1, DT_float, &own->expm1), INTERNAL, "no loops");
     NEED(own->n_sampled <= INT32_MAX, INVALID_ARGUMENT, "num_sampled = %lld is not in [1, 2^31)",
          (long long)own->n_sampled);
     p->scratch = own->unique ? places_size(own->n_sampled) : 0;
-    p->cost = (own->n_sampled + own->batch * own->n_true) * 40;
+    p->cost = own->n_sampled * 40 + own->batch * own->n_true * 5;
     return OK;
 }
 

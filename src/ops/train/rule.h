@@ -80,7 +80,7 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 #define PRODUCT_ATTRS \
     "; T: {half, bfloat16, float, double}; N: int >= 1; transpose_a: bool = false; transpose_b: bool = false; "
 #define PRODUCT_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(ProductRule)
-#define RULE_INTAKE(Name, gradient) .intake = &(const Intake){"_" #Name "MatMul", gradient, rule_takes, rule_write}
+#define RULE_INTAKE(Name, gradient) .intake = &(const Intake){"_" #Name "MatMul", gradient, rule_takes, rule_write, NULL}
 #define RULE_REF_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                                  \
     RULE_REF(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient))    \
     const Op op__##Name##MatMul = {                                                                                       \

@@ -1,0 +1,10 @@
+// Pad — what sums know of padded tensors: a sum of nothing else is one node (pad_sum.c).
+#pragma once
+#include "graph/build.h"
+#include "ops/op.h"
+
+// Whether a node is a Pad with zeros.
+bool is_padded(const Node *node);
+// The intake of sums: `before` is padded, and can be summed as it lies.
+bool pad_sum_takes(const Node *node, const Node *before);
+FALLIBLE Status *pad_sum_write(NodeBuilder *builder, const Node *node);
