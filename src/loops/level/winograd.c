@@ -327,21 +327,26 @@ static void result_tile(const float *in, bool low, bool narrow, int64_t point, i
 // The taps of d_filter of one input channel from 36 points, in whole vectors.
 static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const *taps) {
     for (int64_t c = 0; c < n; c += LANES) {
-        Vector rows[3][6], g[3];
+        Vector rows[3][6], g[9];
+#pragma GCC unroll 6
         for (int x = 0; x < 6; x++) {
             Vector t[6];
+#pragma GCC unroll 6
             for (int y = 0; y < 6; y++)
                 t[y] = load(in + (y * 6 + x) * point + c);
             filter_of(t, g);
-            for (int y = 0; y < 3; y++)
-                rows[y][x] = g[y];
+            rows[0][x] = g[0], rows[1][x] = g[1], rows[2][x] = g[2];
         }
-        size_t bytes = (size_t)(n - c < LANES ? n - c : LANES) * sizeof(float);
-        for (int y = 0; y < 3; y++) {
-            filter_of(rows[y], g);
-            for (int x = 0; x < 3; x++)
-                memcpy(taps[y * 3 + x] + c, g + x, bytes);
-        }
+#pragma GCC unroll 3
+        for (int y = 0; y < 3; y++)
+            filter_of(rows[y], g + y * 3);
+        if (n - c >= LANES)
+#pragma GCC unroll 9
+            for (int t = 0; t < 9; t++)
+                store(taps[t] + c, g[t]);
+        else
+            for (int t = 0; t < 9; t++)
+                memcpy(taps[t] + c, g + t, (size_t)(n - c) * sizeof(float));
     }
 }
 

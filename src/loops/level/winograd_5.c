@@ -199,10 +199,12 @@ INLINE void result_rows(const float *in, int64_t point, int64_t c, int64_t chann
         pixel_pair(m, odd, &rows[0][x], &rows[1][x]);
     }
     int64_t left = channels - c;
+#pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         float *const *to = pixels + (i * 2 + odd) * PIXELS;
         pixel_pair(rows[i], 0, y, y + 2);
         pixel_pair(rows[i], 1, y + 1, y + 3);
+#pragma GCC unroll 4
         for (int x = 0; x < PIXELS; x++) {
             y[x] += add;
             if (relu)
@@ -230,19 +232,25 @@ static void result_tile(const float *in, bool low, bool narrow, int64_t point, i
 static void filter_gradient_row(const float *in, int64_t point, int64_t n, float *const *taps) {
     for (int64_t c = 0; c < n; c += LANES) {
         Vector rows[FILTER][SIDE], g[FILTER];
+        int64_t left = n - c;
         for (int x = 0; x < SIDE; x++) {
             Vector t[SIDE];
+#pragma GCC unroll 8
             for (int y = 0; y < SIDE; y++)
                 t[y] = load(in + (y * SIDE + x) * point + c);
             filter_of(t, g);
+#pragma GCC unroll 5
             for (int y = 0; y < FILTER; y++)
                 rows[y][x] = g[y];
         }
-        size_t bytes = (size_t)(n - c < LANES ? n - c : LANES) * sizeof(float);
         for (int y = 0; y < FILTER; y++) {
             filter_of(rows[y], g);
+#pragma GCC unroll 5
             for (int x = 0; x < FILTER; x++)
-                memcpy(taps[y * FILTER + x] + c, g + x, bytes);
+                if (left >= LANES)
+                    store(taps[y * FILTER + x] + c, g[x]);
+                else
+                    memcpy(taps[y * FILTER + x] + c, g + x, (size_t)left * sizeof(float));
         }
     }
 }
