@@ -428,7 +428,7 @@ END_TEST
 static Suite *suite(void) {
     Suite *s = suite_create("import");
     TCase *c = tcase_create("all");
-    tcase_set_timeout(c, 60);
+    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, order_is_kept_and_defaults_are_filled);
     tcase_add_test(c, forward_references);
