@@ -39,4 +39,3 @@ struct TFE_Op {
     VEC(int32_t) lists;             // by argument: -1, or the length of the list
     struct TFE_OpAttrs attrs;
 };
-EagerCall op_call(const TFE_Op *op, const Tensor **inputs);  // `inputs` has room for op->inputs.n

@@ -135,7 +135,8 @@ static bool matches_arguments(const TFE_Op *op) {
     return true;
 }
 
-EagerCall op_call(const TFE_Op *op, const Tensor **inputs) {
+// `inputs` has room for op->inputs.n.
+static EagerCall op_call(const TFE_Op *op, const Tensor **inputs) {
     for (size_t i = 0; i < op->inputs.n; i++)
         inputs[i] = &op->inputs.p[i];
     bool by_argument = matches_arguments(op);

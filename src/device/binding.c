@@ -91,6 +91,17 @@ static Status *device_run(const Binding *binding, Kernel *k) {
     return binding->device->type->run ? binding->device->type->run(binding->device, k) : k->run(k);
 }
 
+// Outputs that pass on the handle of a variable, while k->in still holds it.
+static void alias_handles(const Binding *binding, Kernel *k) {
+    for (int i = 0; i < binding->n_out && i < binding->n_in; i++) {
+        if (!(binding->out_flags[i] & EDGE_ALIAS) || !(binding->in_flags[i] & EDGE_VARIABLE))
+            continue;
+        buffer_release(k->out[i]->buffer);
+        *k->out[i] = *k->in[i];
+        buffer_retain(k->out[i]->buffer);
+    }
+}
+
 Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k) {
     if (!binding->n_variables)
         return device_run(binding, k);
@@ -105,17 +116,6 @@ Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k)
         status = device_run(binding, k);
     variables_unlock(k, &locks);
     return status;
-}
-
-// Outputs that pass on the handle of a variable, while k->in still holds it.
-void alias_handles(const Binding *binding, Kernel *k) {
-    for (int i = 0; i < binding->n_out && i < binding->n_in; i++) {
-        if (!(binding->out_flags[i] & EDGE_ALIAS) || !(binding->in_flags[i] & EDGE_VARIABLE))
-            continue;
-        buffer_release(k->out[i]->buffer);
-        *k->out[i] = *k->in[i];
-        buffer_retain(k->out[i]->buffer);
-    }
 }
 
 // Output i as another view of input i's memory; in the input's shape where the op promises none.

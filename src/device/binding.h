@@ -115,8 +115,6 @@ static inline bool prepared_fits(const Prepared *prepared, const Binding *bindin
 // Runs the kernel of a prepared node whose outputs are allocated: locks variables (k->in[i] then is the variable's value
 // instead of its handle), lets the device wrap the call. Nodes with binding->direct need none of it.
 FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k);
-// Outputs that pass on a variable's handle; binding_run and invoke do it by themselves.
-void alias_handles(const Binding *binding, Kernel *k);
 // What k->scratch is where a kernel asked for none.
 extern char no_scratch[];
 // What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on late from here.

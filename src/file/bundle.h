@@ -63,5 +63,4 @@ FALLIBLE Status *bundle_merge(const Str *prefixes, size_t n, Str destination, bo
 
 // ---- shared by reader, writer and merge
 void bundle_data_name(Str prefix, int32_t shard, int32_t n_shards, Text *out);
-FALLIBLE Status *bundle_write_index(Str prefix, BundleItem *items, size_t n, int32_t n_shards);  // sorts the items
 FALLIBLE Status *bundle_slice_of(const TensorSliceProto *proto, Slice *out);

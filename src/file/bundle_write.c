@@ -28,7 +28,8 @@ static Status *encode_items(const BundleItem *items, size_t n, int32_t n_shards,
     return OK;
 }
 
-Status *bundle_write_index(Str prefix, BundleItem *items, size_t n, int32_t n_shards) {
+// Sorts the items.
+FALLIBLE static Status *bundle_write_index(Str prefix, BundleItem *items, size_t n, int32_t n_shards) {
     AUTO(arena) Arena arena = {0};
     AUTO(text) Text name = {0};
     AUTO(DiskWriter) DiskWriter writer = DISK_WRITER_NONE;

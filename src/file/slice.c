@@ -86,15 +86,6 @@ Status *slice_shape(const Slice *slice, const Shape *whole, Shape *out) {
     return shape_make(resolved.length, resolved.rank, out);
 }
 
-bool slice_equal(const Slice *a, const Slice *b) {
-    if (a->rank != b->rank)
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->start[i] != b->start[i] || a->length[i] != b->length[i])
-            return false;
-    return true;
-}
-
 // The element of `slice`'s tensor that lies at `place` of the whole.
 static int64_t index_in(const Slice *slice, const int64_t *place) {
     int64_t index = 0;

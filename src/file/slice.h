@@ -20,4 +20,3 @@ FALLIBLE Status *slice_copy(const Slice *from_at, const Tensor *from, const Slic
                             int64_t *out_count);
 // The key of a slice's entry: sorts by name, then place.
 void slice_key(Str name, const Slice *slice, Text *out);
-bool slice_equal(const Slice *a, const Slice *b);

@@ -40,7 +40,8 @@ static Status *scan_bool(Scan *scan, bool *out) {
     return OK;
 }
 
-Status *scan_shape(Scan *scan, Shape *out) {
+// "[2, ?]", "[]", "?"
+static Status *scan_shape(Scan *scan, Shape *out) {
     if (scan_char(scan, '?')) {
         *out = UNKNOWN_SHAPE;
         return OK;

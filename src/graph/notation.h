@@ -32,7 +32,6 @@ FALLIBLE Status *scan_quoted(Scan *scan, Str *out);      // "a\"b\\c\n\t\x00"
 FALLIBLE Status *scan_name(Scan *scan, Str *out);        // a word, or anything quoted
 FALLIBLE Status *scan_int(Scan *scan, int64_t *out);
 FALLIBLE Status *scan_dtype(Scan *scan, DType *out);
-FALLIBLE Status *scan_shape(Scan *scan, Shape *out);     // "[2, ?]", "[]", "?"
 FALLIBLE Status *scan_value(Scan *scan, AttrKind kind, bool is_list, AttrValue *out);
 // The elements of a list, up to the closing bracket, which is taken. The opening one has been.
 FALLIBLE Status *scan_list(Scan *scan, AttrKind kind, char close, AttrValue *out);

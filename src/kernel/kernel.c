@@ -38,12 +38,6 @@ Status *kernel_keep(Kernel *k, int i, Tensor *out) {
     return tensor_copy(in, out);
 }
 
-Tensor *const *kernel_list(const Kernel *k, int arg, int *count) {
-    int first;
-    node_input_span(k->node, arg, &first, count);
-    return k->in + first;
-}
-
 // A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun. One that spins begins within
 // half a microsecond.
 enum { WORTH_A_WAKE = 20000 };

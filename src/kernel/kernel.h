@@ -42,8 +42,6 @@ FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
 void kernel_set_output(Kernel *k, int i, Tensor value);
 // Input i with a buffer of its own, to keep beyond the step: retained if it has one, copied otherwise.
 FALLIBLE Status *kernel_keep(Kernel *k, int i, Tensor *out);
-// The inputs of argument `arg`, a list: k->in + first.
-Tensor *const *kernel_list(const Kernel *k, int arg, int *count);
 // Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them.
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                      void *arg);

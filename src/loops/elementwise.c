@@ -69,10 +69,6 @@ const char *elementwise_name(ElementwiseOp op) {
     return op < ELEMENTWISE_OPS ? op_rows[op].name : "";
 }
 
-int elementwise_arity(ElementwiseOp op) {
-    return op < ELEMENTWISE_OPS ? op_rows[op].arity : 0;
-}
-
 // ---- small integers, to and from the 32-bit type of the same sign ----
 
 #define WIDEN(name, From, To)                                       \

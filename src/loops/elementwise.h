@@ -53,7 +53,6 @@ bool elementwise_find(ElementwiseOp op, DType dtype, ElementwiseLoop *out);
 // The op of that name in TensorFlow ("AddV2", "InvGrad" and other twins included); ELEMENTWISE_OPS where there is none.
 ElementwiseOp elementwise_named(Str name);
 const char *elementwise_name(ElementwiseOp op);
-int elementwise_arity(ElementwiseOp op);
 // What an element takes where memory is no matter, roughly.
 int elementwise_picoseconds(ElementwiseOp op, const ElementwiseLoop *loop);
 

@@ -26,8 +26,7 @@ enum {
     PASS_REMAKE,         // values of which late readers may read another making
     PASSES,
 };
-extern const char *const pass_names[PASSES];   // "fold", "cse" ...
-uint32_t passes_enabled(void);                  // all, less those that MILLRACE_PASSES takes away
+uint32_t passes_enabled(void);  // all, less those that MILLRACE_PASSES takes away
 
 // Copies what the step needs from the session's graph: the backward closure of fetches and targets, cut at feeds.
 FALLIBLE Status *pass_prune(const Graph *graph, const StepSignature *signature, Draft *draft);

@@ -6,8 +6,8 @@
 #include "plan/fixed_cache.h"
 #include "plan/pass.h"
 
-const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify", "contract",
-                                        "remake"};
+static const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify",
+                                               "contract", "remake"};
 
 uint32_t passes_enabled(void) {
     const char *text = getenv("MILLRACE_PASSES");

@@ -38,10 +38,6 @@ Status *resource_new(const ResourceType *type, Resource **out) {
     return OK;
 }
 
-Resource *resource_of(Object *object) {
-    return object && object->type == &resource_object ? (Resource *)object : NULL;
-}
-
 Status *resource_table_new(ResourceTable **out) {
     ResourceTable *table = calloc(1, sizeof *table);
     NEED_MEMORY(table != NULL);

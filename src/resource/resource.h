@@ -27,8 +27,6 @@ struct Resource {
 
 // A zeroed subtype with one reference and no name. RESOURCE_EXHAUSTED.
 FALLIBLE Status *resource_new(const ResourceType *type, Resource **out);
-// NULL where the object is no resource.
-Resource *resource_of(Object *object);
 
 static inline Resource *resource_retain(Resource *resource) {
     object_retain(resource ? &resource->object : NULL);

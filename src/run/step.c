@@ -153,7 +153,8 @@ static Status *take_memory(Step *step, size_t bytes) {
     return buffer_new(&host_allocator, DT_uint8, bytes, &step->memory_buffer);
 }
 
-void step_give_back(Step *step) {
+// Empties the slots, keeps the memory.
+static void step_give_back(Step *step) {
     empty_slots(step);
     rest_memory(step);
     cancellation_clear(&step->cancellation);
@@ -270,7 +271,8 @@ static Status *fetch_one(Step *step, const PlanEnd *end, Tensor *out) {
     return OK;
 }
 
-Status *step_fetch(Step *step, Tensor *out_fetches) {
+// Takes the fetched values out of the slots.
+static Status *step_fetch(Step *step, Tensor *out_fetches) {
     const Plan *plan = step->plan;
     for (int i = 0; i < plan->n_fetches; i++) {
         Status *status = fetch_one(step, &plan->fetches[i], &out_fetches[i]);

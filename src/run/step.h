@@ -53,14 +53,11 @@ typedef struct StepOptions {
 // plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that failed.
 FALLIBLE Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches);
 
-// ---- the parts, for partial runs and calls
+// ---- the parts, for partial runs
 FALLIBLE Status *step_take(Plan *plan, const StepOptions *options, Step **out);
-void step_give_back(Step *step);   // empties the slots, keeps the memory
 void step_free(Step *step);
 FALLIBLE Status *step_run_list(Step *step, const Tensor *const *feeds);
 FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *const *feeds);
-// Takes the fetched values out of the slots.
-FALLIBLE Status *step_fetch(Step *step, Tensor *out_fetches);
 
 // A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of it.
 FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches);

@@ -267,10 +267,6 @@ const DeviceSet *session_devices(const Session *session) {
     return &session->devices;
 }
 
-struct ResourceTable *session_resources(Session *session) {
-    return session->resources;
-}
-
 // ---- partial runs
 
 struct PartialRun {

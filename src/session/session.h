@@ -30,7 +30,6 @@ void session_close(Session *session);
 // Closes, waits for steps in flight, frees.
 void session_free(Session *session);
 const DeviceSet *session_devices(const Session *session);
-struct ResourceTable *session_resources(Session *session);
 
 typedef struct {
     int64_t timeout_ms;                 // 0: the session's

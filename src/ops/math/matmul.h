@@ -31,7 +31,6 @@ typedef struct {
     Packing packing;
 } Product;
 
-Status *matmul_run(Kernel *k);           // by the loops
 // The pass over the output, where there is one.
 void matmul_finish(Kernel *k);
 // Makes the library's objects and sets p->run, where that pays.

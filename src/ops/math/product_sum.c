@@ -182,7 +182,7 @@ void product_sum_run(Kernel *k, const ProductSum *sum, ProductBlockFn *fn, void 
     run(&w);
 }
 
-void product_sum_write(Kernel *k, const ProductSum *sum, void *out) {
+static void product_sum_write(Kernel *k, const ProductSum *sum, void *out) {
     Work w = {.k = k, .sum = sum, .out = out};
     run(&w);
 }

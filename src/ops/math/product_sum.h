@@ -31,7 +31,6 @@ FALLIBLE Status *product_sum_prepare(Prepare *p, int first, bool keeps, ProductS
 // Elements of the sum from (row, column) on; `block` has its rows closely packed.
 typedef void ProductBlockFn(void *arg, int64_t row, int64_t column, int64_t rows, int64_t columns, const void *block);
 void product_sum_run(Kernel *k, const ProductSum *sum, ProductBlockFn *fn, void *arg);
-void product_sum_write(Kernel *k, const ProductSum *sum, void *out);
 
 // ---- in a graph
 

@@ -154,7 +154,8 @@ static void max_grad_images(void *arg, int64_t first, int64_t last) {
     lanes_give(&work->lanes, lane);
 }
 
-Status *pool_grad_shape(Shapes *s) {
+// Images, their pool and its gradient -> the images' shape.
+static Status *pool_grad_shape(Shapes *s) {
     Sliding sliding;
     bool known;
     Shape y;

@@ -23,7 +23,6 @@ typedef struct {
 // ksize and strides of an op; of a V2 op they are inputs, whose values may not be known yet.
 FALLIBLE Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out);
 Status *pool_output_shape(Shapes *s);   // every output has the shape of the pool of input 0
-Status *pool_grad_shape(Shapes *s);     // images, their pool and its gradient -> the images' shape
 // Reads the geometry for images of shape `x`.
 FALLIBLE Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding);
 extern const PoolRow pool_sizes_are_inputs;

@@ -5,7 +5,7 @@
 
 // ---------------------------------------- numbers
 
-uint32_t numbers_next(Numbers *numbers) {
+static uint32_t numbers_next(Numbers *numbers) {
     if (!numbers->left) {
         philox_next(&numbers->philox, numbers->block);
         numbers->left = 4;
@@ -13,12 +13,12 @@ uint32_t numbers_next(Numbers *numbers) {
     return numbers->block[4 - numbers->left--];
 }
 
-uint64_t numbers_next64(Numbers *numbers) {
+static uint64_t numbers_next64(Numbers *numbers) {
     uint32_t low = numbers_next(numbers);
     return (uint64_t)numbers_next(numbers) << 32 | low;
 }
 
-float numbers_float(Numbers *numbers) {
+static float numbers_float(Numbers *numbers) {
     uint32_t bits = 127u << 23 | (numbers_next(numbers) & 0x7fffff);
     float x;
     memcpy(&x, &bits, sizeof x);
@@ -34,7 +34,7 @@ double numbers_double(Numbers *numbers) {
 }
 
 // A power of two takes the low bits. Else the first numbers are left out, so that the others are a multiple of n.
-uint32_t numbers_below(Numbers *numbers, uint32_t n) {
+static uint32_t numbers_below(Numbers *numbers, uint32_t n) {
     if (!(n & (n - 1)))
         return numbers_next(numbers) & (n - 1);
     uint32_t left_out = UINT32_MAX % n + 1, x;

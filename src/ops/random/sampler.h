@@ -12,12 +12,8 @@ typedef struct {
     int left;
 } Numbers;
 
-uint32_t numbers_next(Numbers *numbers);
-uint64_t numbers_next64(Numbers *numbers);
-float numbers_float(Numbers *numbers);            // in [0, 1)
-double numbers_double(Numbers *numbers);
-uint32_t numbers_below(Numbers *numbers, uint32_t n);    // n > 0
-uint64_t numbers_below64(Numbers *numbers, uint64_t n);
+double numbers_double(Numbers *numbers);                 // in [0, 1)
+uint64_t numbers_below64(Numbers *numbers, uint64_t n);  // n > 0
 
 // Integers and where they stand: open addressing over memory of the caller's.
 typedef struct {

@@ -17,10 +17,5 @@ FALLIBLE static inline Status *string_put_text(const Tensor *strings, int64_t i,
     return OK;
 }
 
-typedef struct {
-    bool characters;  // unit is UTF8_CHAR, not BYTE
-} UnitOwn;
-Status *unit_prepare(Prepare *p);
 // Bytes of the character that begins there: 1 where it is no good UTF-8.
 size_t utf8_length(const char *p, size_t left);
-int64_t utf8_count(Str s);  // characters: bytes that don't go on with one

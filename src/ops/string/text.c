@@ -19,14 +19,19 @@ size_t utf8_length(const char *p, size_t left) {
     return n;
 }
 
-int64_t utf8_count(Str s) {
+// Bytes that don't go on with a character.
+static int64_t utf8_count(Str s) {
     int64_t n = 0;
     for (size_t i = 0; i < s.n; i++)
         n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
     return n;
 }
 
-Status *unit_prepare(Prepare *p) {
+typedef struct {
+    bool characters;  // unit is UTF8_CHAR, not BYTE
+} UnitOwn;
+
+static Status *unit_prepare(Prepare *p) {
     ((UnitOwn *)p->own)->characters = str_is(node_str(p->node, "unit"), "UTF8_CHAR");
     return OK;
 }
