@@ -4,6 +4,7 @@
 
 #include "autodiff/autodiff.h"
 #include "base/status_test.h"
+#include "base/suite_test.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "plan/fixed.h"
@@ -274,9 +275,5 @@ int main(void) {
     tcase_add_test(tests, what_is_fetched_is_kept);
     tcase_add_test(tests, a_late_rest_finds_its_values);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

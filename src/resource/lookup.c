@@ -7,7 +7,6 @@
 #include "thread/mutex.h"
 
 typedef struct {
-    size_t key_bytes;
     Tensor value;      // with a buffer of its own
     char key[];
 } Row;
@@ -128,7 +127,6 @@ static Status *put(Map *rows, Str key, const Tensor *value) {
         return tensor_copy_elements(value, &row->value);
     row = calloc(1, sizeof *row + key.n + 1);
     NEED_MEMORY(row);
-    row->key_bytes = key.n;
     if (key.n)
         memcpy(row->key, key.p, key.n);
     Status *status = tensor_copy(value, &row->value);

@@ -5,7 +5,6 @@
 
 typedef struct Calls {
     Caller caller;           // first: what kernels see
-    struct Session *session;
     Graph *graph;            // whose library holds the functions
     PlanOptions options;
     StepOptions step;

@@ -202,8 +202,7 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
         .intra_threads = config->intra_threads > 0 ? config->intra_threads : most,
         .inter_threads = config->inter_threads > 0 ? config->inter_threads : most,
     };
-    session->calls = (Calls){.session = session, .graph = session->graph, .options = plan_options(session, false),
-                             .step = session->options};
+    session->calls = (Calls){.graph = session->graph, .options = plan_options(session, false), .step = session->options};
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
     session->calls.step.caller = &session->calls.caller;

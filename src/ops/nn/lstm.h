@@ -36,7 +36,7 @@ typedef struct {
     Product of_inputs[2], of_hidden;       // [1]: of the last steps, fewer than the span
     Product to_inputs[2], to_hidden, to_weights[2];
     LanePlan lanes;
-    size_t at_gates, at_carried, at_joined;  // in scratch
+    size_t at_gates, at_joined;  // in scratch
 } Lstm;
 
 // What of the op's name differs: the order of the gates.
