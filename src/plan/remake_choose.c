@@ -10,7 +10,7 @@
 enum {
     LEAST_BYTES = 1 << 20,       // of a value
     SMALL_PART = 64,             // what is so much smaller than the value may be kept longer for it; so may little time pass
-    BYTES_PER_NS = 4,            // one pass: as many are read as are written
+    BYTES_PER_NS = 8,            // read and written
     LEAST_GAIN = 32,             // less than this part of all memory is not worth it
     WORK = 1 << 26,              // times and candidates looked at
 };
@@ -19,7 +19,7 @@ typedef struct {
     int32_t node;                // that computes it again, at this time
     int32_t owner;               // the slot whose memory the value has, if it isn't kept
     int32_t early;               // the last use of that
-    int64_t bytes;
+    int64_t bytes, cost;         // of the value; ns
     bool chosen;
 } Candidate;
 
@@ -92,6 +92,9 @@ static void begin_candidates(Choice *choice) {
         c->owner = specialising_owner(s, value);
         c->early = s->last[c->owner];
         c->bytes = bytes_of(s, value);
+        c->cost = c->bytes / BYTES_PER_NS;
+        for (int in = 1; in < s->plan->nodes[c->node].binding.n_in; in++)
+            c->cost += bytes_of(s, input_slot(s, c, in)) / BYTES_PER_NS;
         if (c->early >= c->node)
             continue;
         choice->until[c->owner] = s->last[specialising_owner(s, again)];
@@ -136,7 +139,7 @@ static Candidate *best_at(const Choice *choice, int32_t time) {
     Candidate *best = NULL;
     for (int i = 0; i < choice->n; i++) {
         Candidate *c = &choice->candidates[i];
-        if (c->chosen || c->early >= time || c->node <= time || c->bytes / BYTES_PER_NS > choice->budget)
+        if (c->chosen || c->early >= time || c->node <= time || c->cost > choice->budget)
             continue;
         bool better = !best || c->bytes > best->bytes ||
                       (c->bytes == best->bytes && c->node - c->early > best->node - best->early);
@@ -149,7 +152,7 @@ static Candidate *best_at(const Choice *choice, int32_t time) {
 static void take(Choice *choice, Candidate *c) {
     const Specialising *s = choice->s;
     c->chosen = true;
-    choice->budget -= c->bytes / BYTES_PER_NS;
+    choice->budget -= c->cost;
     choice->until[c->owner] = c->early;
     add_live(choice, c, -c->bytes);
     for (int in = 1; in < s->plan->nodes[c->node].binding.n_in; in++) {

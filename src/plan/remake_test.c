@@ -48,7 +48,7 @@ typedef struct {
     Output x, y;
     Output filters[MOST], gradients[MOST];
     int n;
-    bool training;
+    bool training, pools;
     const char *format;
 } Net;
 
@@ -64,6 +64,10 @@ static Output layer(Net *net, Output x) {
         spread = Add(given, Scalar(1, given));
     net->filters[net->n++] = filter;
     Output c = OpWith("Conv2D", ATTRS({"strides", strides}, padding, format), x, filter);
+    static const int64_t threes[] = {1, 3, 3, 1};
+    AttrValue ksize = {.kind = ATTR_INT, .is_list = true, .n = 4, .is = (int64_t *)threes};
+    if (net->pools)
+        return OpWith("MaxPool", ATTRS({"ksize", ksize}, {"strides", strides}, padding), Op("Relu", c));
     return OpWith("FusedBatchNormV3", ATTRS(BOOL_ATTR("is_training", net->training), format), c,
                   constant(SHAPE(CHANNELS), 0.1f), constant(SHAPE(CHANNELS), -0.02f), given, spread);
 }
@@ -78,7 +82,7 @@ static void build(Net *net, int layers, bool sums) {
     net->y = Neg(net->x);
     for (int i = 0; i < layers; i++) {
         Output norm = layer(net, net->y);
-        net->y = Op("Relu", sums && i % 2 ? Add(norm, before) : norm);
+        net->y = net->pools ? norm : Op("Relu", sums && i % 2 ? Add(norm, before) : norm);
         before = i % 2 ? net->y : before;
     }
     GOOD(f->status);
@@ -170,6 +174,31 @@ START_TEST(what_is_computed_again_is_the_same) {
     build(&net, 8, _i % 2);
     differentiate(&net, Op("L2Loss", net.y), NULL);
     ck_assert_int_ge(remade(&net, 8), 3);
+}
+END_TEST
+
+// What a pool gave is kept neither for the filters behind it nor for its own gradient.
+START_TEST(pools_are_computed_again) {
+    Formula *f = &formula;
+    Net net = {.pools = true};
+    build(&net, 8, false);
+    differentiate(&net, Op("L2Loss", net.y), NULL);
+    ck_assert_int_ge(remade(&net, 8), 3);
+    Session *session = session_with(BIT(PASS_SIMPLIFY), 1);
+    StepSignature step = {.feeds = &net.x, .fetches = net.gradients, .n_feeds = 1, .n_fetches = net.n};
+    Plan *plan;
+    GOOD(session_plan(session, &step, &plan));
+    int n = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const Node *node = plan->nodes[i].binding.node;
+        if (!str_is(node->type->name, "MaxPoolGrad"))
+            continue;
+        ck_assert(output_equal(node->inputs[1], node->inputs[2]));
+        n++;
+    }
+    ck_assert_int_eq(n, 8);
+    plan_release(plan);
+    session_free(session);
 }
 END_TEST
 
@@ -270,6 +299,7 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, what_is_computed_again_is_the_same, 0, 4);
+    tcase_add_test(tests, pools_are_computed_again);
     tcase_add_test(tests, small_steps_keep_what_they_have);
     tcase_add_test(tests, forward_passes_offer_nothing);
     tcase_add_test(tests, what_is_fetched_is_kept);

@@ -43,7 +43,8 @@ const Op op_Shape = {
 };
 const Op op_ShapeN = {
     .signature = "ShapeN(input: N * T) -> output: N * out_type; N: int >= 1; T: type; out_type: {int32, int64} = int32",
-    .doc = "The extents of each input.", .shape = shape_shape, .cpu = ANY_TYPE(shape_run), .host_out = BIT(0),
+    .doc = "The extents of each input.", .shape = shape_shape, .partial = shape_partial, .cpu = ANY_TYPE(shape_run),
+    .host_out = BIT(0),
     .flags = OP_FROM_SHAPES | OP_CHEAP | OP_NO_GRADIENT,
 };
 

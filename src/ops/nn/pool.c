@@ -1,6 +1,9 @@
 // Pooling — windows reduced to their greatest or mean element, and the gradients.
 #include "ops/nn/pool.h"
 
+#include "graph/build.h"
+#include "graph/extents.h"
+
 // ---------------------------------------- geometry
 
 Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out) {
@@ -143,6 +146,39 @@ static Status *avg_run(Kernel *k) {
     return forward_run(k, avg_units);
 }
 
+// ---------------------------------------- made again: _MaxPoolAgain reads what MaxPool did behind its first input
+
+static bool max_again_can(const Node *pool) {
+    return pool->output_types[0] == DT_float && str_is(node_str(pool, "data_format"), "NHWC");
+}
+
+static Status *max_again_write(NodeBuilder *builder, Node *pool) {
+    static const char *const names[] = {"T", "ksize", "strides", "padding", "explicit_paddings"};
+    builder_input(builder, pool->inputs[0]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        builder_attr(builder, str_of(names[i]), node_attr_find(pool, names[i]));
+    return OK;
+}
+
+static const Remake max_remake = {"_MaxPoolAgain", max_again_can, max_again_write};
+
+static Status *max_again_prepare(Prepare *p) {
+    Prepare behind = *p;
+    behind.in++;
+    behind.n_in--;
+    TRY(max_prepare(&behind));
+    p->scratch = behind.scratch;
+    p->cleanups = behind.cleanups;
+    return OK;
+}
+
+static Status *max_again_run(Kernel *k) {
+    Kernel behind = *k;
+    behind.in++;
+    behind.n_in--;
+    return max_run(&behind);
+}
+
 // ---------------------------------------- gradients
 
 static void max_grad_images(void *arg, int64_t first, int64_t last) {
@@ -248,6 +284,14 @@ static void max_v2_formula(Formula *f) {
     const Output in[] = {f->x[0], f->y[0], f->dy[0], f->x[1], f->x[2]};
     f->dx[0] = formula_alike(f, "MaxPoolGradV2", in, 5);
 }
+// What the pool gave isn't read, so it need not live for this: only its shape must be right, and the gradient's is the same.
+static void max_grad_simplify(Formula *f) {
+    const Output in[] = {f->x[0], f->x[2], f->x[2]};
+    const Shape *y = &f->x[1].node->output_shapes[f->x[1].index], *dy = &f->x[2].node->output_shapes[f->x[2].index];
+    bool same = (shape_is_known(y) && shape_equal(y, dy)) || outputs_have_one_shape(f->x[1], f->x[2]);
+    if (same && !output_equal(f->x[1], f->x[2]))
+        f->results[0] = formula_alike(f, "MaxPoolGrad", in, 3);
+}
 static void max_grad_formula(Formula *f) {  // which element was the greatest does not change
     f->dx[0] = ZerosLike(f->x[0]);
     f->dx[1] = ZerosLike(f->x[1]);
@@ -269,7 +313,14 @@ const PoolRow pool_sizes_are_inputs = {true};
 const Op op_MaxPool = {
     .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, POOL_FIELDS,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, .remake = &max_remake, POOL_FIELDS,
+};
+const Op op__MaxPoolAgain = {
+    .signature = "_MaxPoolAgain(output: T, input: T) -> again: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
+                 "data_format: {\"NHWC\"} = \"NHWC\"",
+    .doc = "output, which is the pool of the input and may be found again from it.", .shape = shape_unchanged,
+    .prepare = max_again_prepare, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .again = max_again_run,
+    .flags = OP_NO_GRADIENT, POOL_FIELDS,
 };
 const Op op_MaxPoolV2 = {
     .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
@@ -281,7 +332,8 @@ const Op op_MaxPoolGrad = {
     .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
                  "; T: {" REAL_TYPES "} = float",
     .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_formula, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), POOL_FIELDS,
+    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run),
+    POOL_FIELDS,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
