@@ -234,7 +234,7 @@ START_TEST(what_is_fetched_is_kept) {
     differentiate(&net, Op("L2Loss", net.y), NULL);
     Tensor fed = ramp(SHAPE(8, 32, 32, CHANNELS), 0.1f);
     Session *session = session_with(ALL, 1);
-    Output fetched[MOST];
+    Output fetched[MOST] = {0};
     int n = 0;
     for (size_t i = 0; i < graph->nodes.n; i++)
         if (graph->nodes.p[i] && str_is(graph->nodes.p[i]->type->name, "Relu"))
