@@ -19,9 +19,13 @@ void philox_skip(Philox *p, uint64_t blocks) {
     p->counter[2] = (uint32_t)high, p->counter[3] = (uint32_t)(high >> 32);
 }
 
+void philox_take(Philox *p, int64_t blocks, uint32_t *out) {
+    loops_table()->philox(p->key, p->counter, 0, blocks, out);
+    philox_skip(p, (uint64_t)blocks);
+}
+
 void philox_next(Philox *p, uint32_t out[4]) {
-    loops_table()->philox(p->key, p->counter, 0, 1, out);
-    philox_skip(p, 1);
+    philox_take(p, 1, out);
 }
 
 uint32_t philox_number(PhiloxNumbers *numbers) {

@@ -15,6 +15,8 @@ Philox philox_seeded(uint64_t seed, uint64_t seed2);
 void philox_skip(Philox *philox, uint64_t blocks);
 // The next block.
 void philox_next(Philox *philox, uint32_t out[4]);
+// The next blocks. Some 32 cost what one does.
+void philox_take(Philox *philox, int64_t blocks, uint32_t *out);
 // Its numbers, one at a time: `left` of the block are still to come.
 typedef struct {
     Philox philox;

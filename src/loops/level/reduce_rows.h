@@ -7,11 +7,12 @@
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(fold) PASTE3(fold, NAME)
 
-enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4, FN(BLOCK) = 1024 };
+enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4, FN(BLOCK) = 1024,
+       FN(NARROW) = 64 / sizeof(T), FN(FEW) = FN(NARROW) * 16 };
 
 // Half of the sums to the other half: with lengths that the compiler knows.
-#define FOLD_HALF(half, join)                                                                                 \
-        for (int j = 0; 2 * half <= FN(WIDE) && j < half; j++) {                                              \
+#define FOLD_HALF(all, half, join)                                                                            \
+        for (int j = 0; 2 * half <= all && j < half; j++) {                                                   \
             A x = wide[j + half], y = wide[j];                                                                \
             wide[j] = join;                                                                                   \
         }
@@ -40,12 +41,37 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
             }                                                                                                 \
         for (int j = 0; j < FN(WIDE); j++)                                                                    \
             wide[j] = (A)lanes[j];                                                                            \
-        FOLD_HALF(32, join)                                                                                   \
-        FOLD_HALF(16, join)                                                                                   \
-        FOLD_HALF(8, join)                                                                                    \
-        FOLD_HALF(4, join)                                                                                    \
-        FOLD_HALF(2, join)                                                                                    \
-        FOLD_HALF(1, join)                                                                                    \
+        FOLD_HALF(FN(WIDE), 32, join)                                                                         \
+        FOLD_HALF(FN(WIDE), 16, join)                                                                         \
+        FOLD_HALF(FN(WIDE), 8, join)                                                                          \
+        FOLD_HALF(FN(WIDE), 4, join)                                                                          \
+        FOLD_HALF(FN(WIDE), 2, join)                                                                          \
+        FOLD_HALF(FN(WIDE), 1, join)                                                                          \
+        return wide[0];                                                                                       \
+    }                                                                                                         \
+    static inline A FN(fold##_narrow)(const T *p, int64_t block) {                                            \
+        T lanes[FN(NARROW)];                                                                                  \
+        A wide[FN(NARROW)];                                                                                   \
+        int64_t i = 0;                                                                                        \
+        for (int j = 0; j < FN(NARROW); j++)                                                                  \
+            lanes[j] = begin;                                                                                 \
+        for (; i + FN(NARROW) <= block; i += FN(NARROW))                                                      \
+            for (int j = 0; j < FN(NARROW); j++) {                                                            \
+                T x = p[i + j], y = lanes[j];                                                                 \
+                lanes[j] = step;                                                                              \
+            }                                                                                                 \
+        for (int64_t j = 0; i + j < block; j++) {                                                             \
+            T x = p[i + j], y = lanes[j];                                                                     \
+            lanes[j] = step;                                                                                  \
+        }                                                                                                     \
+        for (int j = 0; j < FN(NARROW); j++)                                                                  \
+            wide[j] = (A)lanes[j];                                                                            \
+        FOLD_HALF(FN(NARROW), 32, join)                                                                       \
+        FOLD_HALF(FN(NARROW), 16, join)                                                                       \
+        FOLD_HALF(FN(NARROW), 8, join)                                                                        \
+        FOLD_HALF(FN(NARROW), 4, join)                                                                        \
+        FOLD_HALF(FN(NARROW), 2, join)                                                                        \
+        FOLD_HALF(FN(NARROW), 1, join)                                                                        \
         return wide[0];                                                                                       \
     }                                                                                                         \
     static inline A FN(fold##_short)(const T *p, int64_t n) {                                                 \
@@ -61,7 +87,7 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
         A total = *(A *)acc;                                                                                  \
         for (int64_t block; n > 0; p += block, n -= block) {                                                  \
             block = n < FN(BLOCK) ? n : FN(BLOCK);                                                            \
-            A x = block > FOLD_SHORT ? FN(fold##_block)(p, block) : FN(fold##_short)(p, block), y = total;    \
+            A x = block > FN(FEW) ? FN(fold##_block)(p, block) : block > FOLD_SHORT ? FN(fold##_narrow)(p, block) : FN(fold##_short)(p, block), y = total; \
             total = join;                                                                                     \
         }                                                                                                     \
         *(A *)acc = total;                                                                                    \

@@ -7,10 +7,10 @@
 
 static uint32_t numbers_next(Numbers *numbers) {
     if (!numbers->left) {
-        philox_next(&numbers->philox, numbers->block);
-        numbers->left = 4;
+        philox_take(&numbers->philox, NUMBERS_BLOCKS, numbers->block);
+        numbers->left = 4 * NUMBERS_BLOCKS;
     }
-    return numbers->block[4 - numbers->left--];
+    return numbers->block[4 * NUMBERS_BLOCKS - numbers->left--];
 }
 
 static uint64_t numbers_next64(Numbers *numbers) {

@@ -5,10 +5,11 @@
 #pragma once
 #include "ops/random/stream.h"
 
-// A generator's numbers, one after the other.
+// A generator's numbers, one after the other; many are made at a time.
+enum { NUMBERS_BLOCKS = 32 };
 typedef struct {
     Philox philox;
-    uint32_t block[4];
+    uint32_t block[4 * NUMBERS_BLOCKS];
     int left;
 } Numbers;
 

@@ -2,11 +2,14 @@
 //
 // Each op exists twice, for references and for resources; input 0 is the variable and the machine locks it. What is done
 // to the elements is a row of the elementwise loops, or a copy.
+#include "graph/build.h"
 #include "loops/elementwise.h"
 #include "ops/array/moving.h"
 
 typedef struct {
     ElementwiseLoop loop;  // unused for a copy
+    ElementwiseLoop scale; // of scaled updates
+    bool negative;         // the scale is
     bool copies, ignores;  // ignores: indices outside are passed over
     int64_t row;           // elements that one index names
     int64_t rows;          // indices
@@ -233,19 +236,24 @@ static Status *copy_row(const Kernel *k, const Update *update, int64_t to, int64
     return OK;
 }
 
-// Whole rows of a type that the loop takes as it lies, by one index each. Rows lie anywhere: the first lines of one are
-// asked for while others are worked on.
-static void scatter_rows(const Kernel *k, const Update *update) {
+// Rows lie anywhere: the first lines of one are asked for while others are worked on.
+static void ask_for(const Update *update, const Tensor *indices, const char *x, int64_t i) {
     enum { ROWS_AHEAD = 4, LINES_AHEAD = 8, LINE = 64 };
+    int64_t bytes = update->row * update->loop.in_size;
+    if (i + ROWS_AHEAD < update->rows)
+        for (int64_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
+            __builtin_prefetch(x + tensor_int(indices, i + ROWS_AHEAD) * bytes + at, 1);
+}
+
+// Whole rows of a type that the loop takes as it lies, by one index each.
+static void scatter_rows(const Kernel *k, const Update *update) {
     const ElementwiseLoop *loop = &update->loop;
     const Tensor *indices = k->in[1];
     char *x = k->in[0]->data;
     const char *y = k->in[2]->data;
     int64_t bytes = update->row * loop->in_size;
     for (int64_t i = 0; i < update->rows; i++) {
-        if (i + ROWS_AHEAD < update->rows)
-            for (int64_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
-                __builtin_prefetch(x + tensor_int(indices, i + ROWS_AHEAD) * bytes + at, 1);
+        ask_for(update, indices, x, i);
         char *row = x + tensor_int(indices, i) * bytes;
         (void)loop->fn(row, y, row, update->row, 1, !update->one, loop->param);
         y += update->one ? 0 : bytes;
@@ -253,12 +261,17 @@ static void scatter_rows(const Kernel *k, const Update *update) {
 }
 
 // All indices are checked before anything is written.
-static Status *scatter_run(Kernel *k) {
-    const Update *update = k->own;
-    const Tensor *variable = k->in[0], *indices = k->in[1], *updates = k->in[2];
+static Status *check_indices(const Update *update, const Tensor *indices) {
     for (int64_t i = 0; i < update->rows && !update->ignores; i++)
         if (place_of(update, indices, i) < 0)
             return index_error(update, indices, i);
+    return OK;
+}
+
+static Status *scatter_run(Kernel *k) {
+    const Update *update = k->own;
+    const Tensor *variable = k->in[0], *indices = k->in[1], *updates = k->in[2];
+    TRY(check_indices(update, indices));
     bool is_float = variable->dtype == DT_float || variable->dtype == DT_double;  // no faults
     if (is_float && update->depth == 1 && !update->copies && !update->ignores) {
         scatter_rows(k, update);
@@ -282,7 +295,106 @@ static Status *scatter_run(Kernel *k) {
     return OK;
 }
 
-#define SCATTER(Word, text, types, resource_types, locking)                                                         \
+// ---------------------------------------- rows that are scaled first: a step against the gradient
+
+static Status *scaled_prepare(Prepare *p) {
+    Update *update = p->own;
+    DType dtype = p->in[2]->dtype;
+    TRY(scatter_check(&p->in[0]->shape, &p->in[1]->shape, &p->in[2]->shape));
+    geometry(p, 1, tensor_count(p->in[1]));
+    update->negative = node_bool(p->node, "negative");
+    NEED(p->in[2]->shape.rank > 0 && elementwise_find(ELEMENTWISE_Add, dtype, &update->loop) &&
+         elementwise_find(ELEMENTWISE_Mul, dtype, &update->scale), UNIMPLEMENTED, "scaled updates of %s", dtype_name(dtype));
+    return OK;
+}
+
+#define SCALED_NUMBERS(T)                                                                      \
+    static void scaled_##T(const Kernel *k, const Update *update) {                            \
+        T *x = k->in[0]->data;                                                                 \
+        const T *y = k->in[2]->data, scale = update->negative ? -*(T *)k->in[3]->data : *(T *)k->in[3]->data; \
+        for (int64_t i = 0; i < update->rows; i++) {                                           \
+            T step = y[i] * scale;                                                             \
+            x[tensor_int(k->in[1], i)] += step;                                                \
+        }                                                                                      \
+    }
+SCALED_NUMBERS(float)
+SCALED_NUMBERS(double)
+
+static void scaled_rows(const Kernel *k, const Update *update) {
+    enum { PIECE = 512 };
+    const ElementwiseLoop *add = &update->loop, *scale = &update->scale;
+    _Alignas(64) double piece[PIECE];
+    double wide = k->in[3]->dtype == DT_float ? (double)*(float *)k->in[3]->data : *(double *)k->in[3]->data;
+    wide = update->negative ? -wide : wide;
+    float narrow = (float)wide;
+    const void *by = k->in[3]->dtype == DT_float ? (const void *)&narrow : &wide;
+    char *x = k->in[0]->data;
+    const char *y = k->in[2]->data;
+    for (int64_t i = 0; i < update->rows; i++) {
+        ask_for(update, k->in[1], x, i);
+        char *row = x + tensor_int(k->in[1], i) * update->row * add->in_size;
+        for (int64_t at = 0, n; at < update->row; at += n) {
+            n = min_i64(PIECE, update->row - at);
+            (void)scale->fn(y, by, piece, n, 1, 0, scale->param);
+            (void)add->fn(row, piece, row, n, 1, 1, add->param);
+            row += n * add->in_size;
+            y += n * add->in_size;
+        }
+    }
+}
+
+static Status *scaled_run(Kernel *k) {
+    const Update *update = k->own;
+    TRY(check_indices(update, k->in[1]));
+    if (update->row == 1 && k->in[0]->dtype == DT_float)
+        scaled_float(k, update);
+    else if (update->row == 1)
+        scaled_double(k, update);
+    else
+        scaled_rows(k, update);
+    return OK;
+}
+
+// The factor of a product that is a scalar by its shape alone; -1: none, or both.
+static int scalar_factor(const Node *product) {
+    int found = -1;
+    for (int i = 0; i < 2; i++) {
+        Output in = product->inputs[i], other = product->inputs[1 - i];
+        if (in.node->output_shapes[in.index].rank == 0 && other.node->output_shapes[other.index].rank > 0)
+            found = i;
+    }
+    return found;
+}
+
+static bool scaled_takes(const Node *node, const Node *before) {
+    DType type = before->output_types[0];
+    (void)node;
+    return str_is(before->type->name, "Mul") && (type == DT_float || type == DT_double) && scalar_factor(before) >= 0;
+}
+
+static Status *scaled_write(NodeBuilder *builder, const Node *node) {
+    const Node *product = node->inputs[2].node;
+    int factor = scalar_factor(product);
+    Output updates = product->inputs[1 - factor];
+    bool negative = str_is(node->type->name, "ResourceScatterSub"), turned = str_is(updates.node->type->name, "Neg");
+    builder_input(builder, node->inputs[0]);
+    builder_input(builder, node->inputs[1]);
+    builder_input(builder, turned ? updates.node->inputs[0] : updates);
+    builder_input(builder, product->inputs[factor]);
+    AttrValue value = {.kind = ATTR_BOOL, .b = negative != turned};
+    builder_attr(builder, STR("negative"), &value);
+    return OK;
+}
+static const Intake scaled_intake = {"_ResourceScatterAddScaled", "updates", scaled_takes, scaled_write, NULL};
+
+const Op op__ResourceScatterAddScaled = {
+    .signature = "_ResourceScatterAddScaled(resource: resource, indices: Tindices, updates: dtype, scale: dtype); "
+                 "dtype: {float, double}; Tindices: {int32, int64}; negative: bool = false; stateful",
+    .doc = "Adds to rows of the variable what is scaled first.", .needs = "scalar(scale)", .shape = scatter_shape,
+    .prepare = scaled_prepare, .cpu = ANY_TYPE(scaled_run), RESOURCE,
+};
+
+#define SCATTER(Word, text, types, resource_types, locking, ...)                                                    \
     const Op op_Scatter##Word = {                                                                                   \
         .signature = "Scatter" #Word "(ref: ref T, indices: Tindices, updates: T) -> output_ref: ref T; T: " types   \
                      "; Tindices: {int32, int64}; use_locking: bool = " locking,                                    \
@@ -291,16 +403,16 @@ static Status *scatter_run(Kernel *k) {
     const Op op_ResourceScatter##Word = {                                                                           \
         .signature = "ResourceScatter" #Word "(resource: resource, indices: Tindices, updates: dtype); dtype: "      \
                      resource_types "; Tindices: {int32, int64}; stateful",                                         \
-        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE,     \
+        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE, __VA_ARGS__     \
     };
 #define ORDERED "{half, bfloat16, float, double, int32, int64}"
-SCATTER(Update, "Writes rows of the variable.", "type", "type", "true")
-SCATTER(Add, "Adds to rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
-SCATTER(Sub, "Subtracts from rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
-SCATTER(Mul, "Multiplies rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
-SCATTER(Div, "Divides rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false")
-SCATTER(Min, "The smaller of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false")
-SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false")
+SCATTER(Update, "Writes rows of the variable.", "type", "type", "true", )
+SCATTER(Add, "Adds to rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", .intake = &scaled_intake)
+SCATTER(Sub, "Subtracts from rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", .intake = &scaled_intake)
+SCATTER(Mul, "Multiplies rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", )
+SCATTER(Div, "Divides rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", )
+SCATTER(Min, "The smaller of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false", )
+SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false", )
 
 #define SCATTER_ND(Word, text, types, locking)                                                                       \
     const Op op_ScatterNd##Word = {                                                                                  \
