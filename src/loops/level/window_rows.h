@@ -99,17 +99,18 @@ static void FN(sparse_cross_entropy)(const void *logits, const int64_t *labels, 
 }
 
 // sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares. With gates a and b
-// an x counts as 0 unless y * a + b > 0.
+// an x counts as 0 unless y * a + b > 0. Rows are read from end to end: by tiles of 128 channels memory gave 9 GB/s, so 23.
 INLINE void FN(moments_of)(const void *x_, const void *y_, const void *shift_x, const void *shift_y, bool gated,
                            const void *gate_a, const void *gate_b, int64_t rows, int64_t channels, double *sums) {
-    enum { TILE = 128 };
-    for (int64_t at = 0; at < channels; at += TILE) {
-        int64_t n = channels - at < TILE ? channels - at : TILE;
-        const T *sx = (const T *)shift_x + at, *sy = (const T *)shift_y + at;
-        const T *a = gated ? (const T *)gate_a + at : sx, *b = gated ? (const T *)gate_b + at : sx;
-        for (int64_t first = 0; first < rows; first += 64) {
-            int64_t last = rows - first < 64 ? rows : first + 64;
-            T once[TILE] = {0}, twice[TILE] = {0};
+    enum { ROWS = 64, TILE = 2048, APART = 64 / sizeof(T) };  // sums that are 4 KiB apart would wait for each other
+    T once[TILE + APART], twice[TILE];
+    for (int64_t first = 0; first < rows; first += ROWS)
+        for (int64_t at = 0; at < channels; at += TILE) {
+            int64_t last = rows - first < ROWS ? rows : first + ROWS, n = channels - at < TILE ? channels - at : TILE;
+            const T *sx = (const T *)shift_x + at, *sy = (const T *)shift_y + at;
+            const T *a = gated ? (const T *)gate_a + at : sx, *b = gated ? (const T *)gate_b + at : sx;
+            memset(once, 0, (size_t)n * sizeof(T));
+            memset(twice, 0, (size_t)n * sizeof(T));
             for (int64_t r = first; r < last; r++) {
                 const T *x = (const T *)x_ + r * channels + at, *y = (const T *)y_ + r * channels + at;
                 for (int64_t c = 0; c < n; c++) {
@@ -123,7 +124,6 @@ INLINE void FN(moments_of)(const void *x_, const void *y_, const void *shift_x, 
                 sums[channels + at + c] += (double)twice[c];
             }
         }
-    }
 }
 
 static void FN(moments)(const void *x, const void *y, const void *shift_x, const void *shift_y, const void *gate_a,
