@@ -45,8 +45,10 @@ enum { WORTH_A_WAKE = 20000 };
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg) {
     if (total_ns >= WORTH_A_WAKE)
         pool_parallel(k->step->threads, units, fn, arg);
-    else
-        pool_parallel_awake(total_ns < KERNEL_WORTH_SHARING ? 1 : k->step->threads, units, fn, arg);
+    else if (total_ns >= KERNEL_WORTH_SHARING)
+        pool_parallel_awake(k->step->threads, units, fn, arg);
+    else if (units > 0)
+        fn(arg, 0, units);
 }
 
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),

@@ -70,7 +70,8 @@
     X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
     X(ResourceCountUpTo) X(TemporaryVariable) X(DestroyTemporaryVariable) \
     X(ScatterUpdate) X(ScatterAdd) X(ScatterSub) X(ScatterMul) X(ScatterDiv) X(ScatterMin) X(ScatterMax) \
-    X(ResourceScatterUpdate) X(ResourceScatterAdd) X(_ResourceScatterAddScaled) X(ResourceScatterSub) X(ResourceScatterMul) X(ResourceScatterDiv) \
+    X(ResourceScatterUpdate) X(ResourceScatterAdd) X(_ResourceScatterAddScaled) X(ResourceScatterSub) \
+    X(ResourceScatterMul) X(ResourceScatterDiv) \
     X(ResourceScatterMin) X(ResourceScatterMax) X(ScatterNdUpdate) X(ScatterNdAdd) X(ScatterNdSub) X(ScatterNdMin) \
     X(ScatterNdMax) X(ResourceScatterNdUpdate) X(ResourceScatterNdAdd) X(ResourceScatterNdSub) \
     X(ResourceScatterNdMin) X(ResourceScatterNdMax) \

@@ -87,7 +87,9 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
         A total = *(A *)acc;                                                                                  \
         for (int64_t block; n > 0; p += block, n -= block) {                                                  \
             block = n < FN(BLOCK) ? n : FN(BLOCK);                                                            \
-            A x = block > FN(FEW) ? FN(fold##_block)(p, block) : block > FOLD_SHORT ? FN(fold##_narrow)(p, block) : FN(fold##_short)(p, block), y = total; \
+            A y = total, x = block > FN(FEW)       ? FN(fold##_block)(p, block)                               \
+                             : block > FOLD_SHORT ? FN(fold##_narrow)(p, block)                               \
+                                                  : FN(fold##_short)(p, block);                               \
             total = join;                                                                                     \
         }                                                                                                     \
         *(A *)acc = total;                                                                                    \
