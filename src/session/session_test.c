@@ -341,10 +341,10 @@ START_TEST(copies_are_names) {
 }
 END_TEST
 
-// A class with a chance of one in two billion, which would be drawn for a minute.
+// A class with a chance of 2^-100: nobody lives to see it drawn.
 START_TEST(a_kernel_ends_at_the_deadline) {
     Formula *f = &formula;
-    AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p31f, 1}, .n = 2};
+    AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p100f, 1}, .n = 2};
     Output words = Reshape(Cast(Int(1), DT_int64), Ints(1, 1));
     Output drawn = formula_op(f, "FixedUnigramCandidateSampler", &words, 1,
                               ATTRS({"num_true", ATTR_OF_INT(1)}, {"num_sampled", ATTR_OF_INT(2)}, {"unique", ATTR_OF_BOOL(true)},
