@@ -5,6 +5,10 @@
 // (3x3) and 3e-6 (5x5) of their size; a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3
 // and v4 have it.
 //
+// oneDNN 2.6 has its own for 3x3 (F(4x4), AVX-512 alone, images in blocks of 16 channels, up to 340 MB of scratch). On one thread
+// of Zen 4 it takes 1.07 to 1.9 times as long for VGG's, GoogLeNet's and ResNet's results and gradients of inputs, and 0.93 to
+// 1.6 times for gradients of filters, without the reordering to and from blocks.
+//
 // Bits depend on shape and CPU level alone, not on how units are shared out.
 #pragma once
 #include "loops/window.h"
