@@ -341,10 +341,10 @@ START_TEST(copies_are_names) {
 }
 END_TEST
 
-// A class with a chance of 2^-100: nobody lives to see it drawn.
+// A class whose chance is none in floats, though its weight is some: it never turns up.
 START_TEST(a_kernel_ends_at_the_deadline) {
     Formula *f = &formula;
-    AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p100f, 1}, .n = 2};
+    AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p100f, 0x1p-100f}, .n = 2};
     Output words = Reshape(Cast(Int(1), DT_int64), Ints(1, 1));
     Output drawn = formula_op(f, "FixedUnigramCandidateSampler", &words, 1,
                               ATTRS({"num_true", ATTR_OF_INT(1)}, {"num_sampled", ATTR_OF_INT(2)}, {"unique", ATTR_OF_BOOL(true)},
