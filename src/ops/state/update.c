@@ -240,9 +240,11 @@ static Status *copy_row(const Kernel *k, const Update *update, int64_t to, int64
 static void ask_for(const Update *update, const Tensor *indices, const char *x, int64_t i) {
     enum { ROWS_AHEAD = 4, LINES_AHEAD = 8, LINE = 64 };
     int64_t bytes = update->row * update->loop.in_size;
-    if (i + ROWS_AHEAD < update->rows)
-        for (int64_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
-            __builtin_prefetch(x + tensor_int(indices, i + ROWS_AHEAD) * bytes + at, 1);
+    if (i + ROWS_AHEAD >= update->rows)
+        return;
+    const char *row = x + tensor_int(indices, i + ROWS_AHEAD) * bytes;
+    for (int64_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
+        __builtin_prefetch(row + at, 1);
 }
 
 // Whole rows of a type that the loop takes as it lies, by one index each.
