@@ -52,9 +52,9 @@ const char *plan_memory(const mr_plan_info *info) {
     double most = (double)info->arena_bytes, least = (double)info->lower_bound;
     int n = snprintf(text, sizeof text, "memory of a step %s, %.3f times its lower bound of %s", human_bytes(most),
                      least > 0 ? most / least : 1, human_bytes(least));
-    if (info->num_remade)
-        n += snprintf(text + n, sizeof text - (size_t)n, " (%zu values computed again save %s)", info->num_remade,
-                      human_bytes((double)info->remade_bytes));
+    if (info->num_recomputed)
+        n += snprintf(text + n, sizeof text - (size_t)n, " (%zu values computed again save %s)", info->num_recomputed,
+                      human_bytes((double)info->recompute_saves));
     n += snprintf(text + n, sizeof text - (size_t)n, "; outside of it %s", human_bytes((double)info->own_bytes));
     if (info->num_late)
         snprintf(text + n, sizeof text - (size_t)n, " and what %zu late nodes give", info->num_late);
@@ -68,10 +68,10 @@ static void print_plan(const mr_plan *plan, bool json) {
     if (json)
         printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"dynamic\": %s, \"fixed\": %s, \"arena_bytes\": %lld, "
                "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"num_reorders\": %zu, "
-               "\"reordered_bytes\": %lld, \"num_remade\": %zu, \"remade_bytes\": %lld, \"nodes\": [",
+               "\"reordered_bytes\": %lld, \"num_recomputed\": %zu, \"recompute_saves\": %lld, \"nodes\": [",
                info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
                (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late,
-               info.num_reorders, (long long)info.reordered_bytes, info.num_remade, (long long)info.remade_bytes);
+               info.num_reorders, (long long)info.reordered_bytes, info.num_recomputed, (long long)info.recompute_saves);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
         print_node(&node, json, i == 0);
     if (json)

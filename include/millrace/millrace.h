@@ -108,8 +108,8 @@ typedef struct mr_plan_info {
     size_t num_late;           /* nodes whose results lie outside too, and get their size when they run */
     size_t num_reorders;       /* nodes that lay something out anew in each run */
     int64_t reordered_bytes;   /* how much, at most */
-    size_t num_remade;         /* values that are computed a second time, for late readers, instead of being kept */
-    int64_t remade_bytes;      /* by which lower_bound is less for it */
+    size_t num_recomputed;     /* values that are computed a second time, for late readers, instead of being kept */
+    int64_t recompute_saves;   /* by which lower_bound is less for it */
 } mr_plan_info;
 
 /* The plan as it would be for these feeds; `values` as for TF_SessionRun. Runs nothing. */

@@ -94,8 +94,8 @@ void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
     if (plan->fixed) {
         info.arena_bytes = (int64_t)plan->fixed->arena_bytes;
         info.lower_bound = (int64_t)plan->fixed->lower_bound;
-        info.num_remade = (size_t)plan->fixed->n_remade;
-        info.remade_bytes = (int64_t)plan->fixed->remade_saves;
+        info.num_recomputed = (size_t)plan->fixed->n_recomputed;
+        info.recompute_saves = (int64_t)plan->fixed->recompute_saves;
         count_step(plan->plan, plan->fixed, &info);
     }
     give(out, &info, sizeof info);

@@ -81,12 +81,12 @@ typedef struct Intake {
     const struct Intake *other;  // asked where this one takes nothing; NULL: none
 } Intake;
 
-// How output 0 is computed again, to the bit, from what lives on beside it: then it needn't be kept (plan/remake.c).
+// How output 0 is computed again, to the bit, from what lives on beside it: then it needn't be kept (plan/recompute.c).
 typedef struct {
     const char *op;              // of a node that stands before late readers: its input 0 is that output, the rest `write` adds
     bool (*can)(const struct Node *node);
     Status *(*write)(struct NodeBuilder *builder, struct Node *node);
-} Remake;
+} Recompute;
 
 typedef struct Op {
     const char *signature;       // graph/signature.h; the name is what stands before '('
@@ -118,7 +118,7 @@ typedef struct Op {
     uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says it)
     const Contraction *contraction;
     const Intake *intake;
-    const Remake *remake;
+    const Recompute *recompute;
     RunFn *again;                // of such a node, an alias of its input 0: computes the output from the other inputs alone
     FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is

@@ -183,12 +183,12 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     fixed->values = ARENA_ARRAY(arena, Tensor, plan->n_slots);
     fixed->offsets = ARENA_ARRAY(arena, int64_t, plan->n_slots);
     fixed->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
-    fixed->remade = ARENA_ARRAY(arena, bool, plan->n_nodes);
+    fixed->recomputed = ARENA_ARRAY(arena, bool, plan->n_nodes);
     fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
     fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
-                fixed->offsets && fixed->scratch && fixed->remade && fixed->run && fixed->fresh && fixed->lent);
+                fixed->offsets && fixed->scratch && fixed->recomputed && fixed->run && fixed->fresh && fixed->lent);
     for (int i = 0; i < plan->n_feeds; i++)
         fixed->feed_shapes[i] = feeds[i]->shape;
     return OK;

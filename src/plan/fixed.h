@@ -26,9 +26,9 @@ typedef struct Fixed {
                               // it only looks whether its variables have the shapes that the value was computed from
     int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
     int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
-    bool *remade;             // n_nodes: those that compute again what their first input was (Op.again), as it wasn't kept
-    int32_t n_remade;
-    size_t remade_saves;      // bytes by which the lower bound is less than if all of it were kept
+    bool *recomputed;         // n_nodes: those that compute again what their first input was (Op.again), as it wasn't kept
+    int32_t n_recomputed;
+    size_t recompute_saves;   // bytes by which the lower bound is less than if all of it were kept
     bool branches;            // heavy nodes need not wait for each other: propagated, so that they run side by side
     int32_t *run;             // nodes to run, in order
     int32_t n_run;

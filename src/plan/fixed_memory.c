@@ -30,7 +30,7 @@ bool specialising_in_arena(const Specialising *s, int32_t root) {
 static bool reads(const Specialising *s, int32_t i, int input) {
     if (!s->plan->nodes[i].binding.op->again)
         return true;
-    return specialising_remakes(s, i) ? input > 0 && !s->choosing : input == 0;
+    return specialising_recomputes(s, i) ? input > 0 && !s->choosing : input == 0;
 }
 
 static void find_last_uses(Specialising *s) {
@@ -186,7 +186,7 @@ static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
 
 Status *specialising_pack(Specialising *s) {
     size_t most = (size_t)s->plan->n_slots + (size_t)s->plan->n_nodes + 1;
-    TRY(remake_choose(s));
+    TRY(recompute_choose(s));
     specialising_share(s);
     Interval *intervals = malloc(most * sizeof *intervals);
     int32_t *who = malloc(most * sizeof *who);

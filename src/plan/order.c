@@ -267,8 +267,8 @@ static Status *order_nodes(Ordering *o) {
     size_t n;
     TRY(graph_order(o->draft->graph, o->order, &n));
     TRY(bring_forward(o->order, n));
-    if (o->draft->options->passes & BIT(PASS_REMAKE))
-        TRY(remake_offer(o->draft, &o->order, &n));
+    if (o->draft->options->passes & BIT(PASS_RECOMPUTE))
+        TRY(recompute_offer(o->draft, &o->order, &n));
     // _Fetch nodes only mark edges; they have no place in the plan.
     for (size_t i = 0; i < o->draft->graph->nodes.n; i++)
         if (o->draft->graph->nodes.p[i])

@@ -23,7 +23,7 @@ enum {
     PASS_FUSE,           // elementwise chains become one tiled loop
     PASS_SIMPLIFY,       // nodes that come to something smaller, given what they read
     PASS_CONTRACT,       // convolutions and products take in the bias, sum and activation behind them
-    PASS_REMAKE,         // values of which late readers may read another making
+    PASS_RECOMPUTE,      // values of which late readers may read another making
     PASSES,
 };
 uint32_t passes_enabled(void);  // all, less those that MILLRACE_PASSES takes away
@@ -49,6 +49,6 @@ FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full 
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 // Part of that, once it is known when nodes run; `*order` is *n nodes and may be made anew.
-FALLIBLE Status *remake_offer(Draft *draft, Node ***order, size_t *n);
+FALLIBLE Status *recompute_offer(Draft *draft, Node ***order, size_t *n);
 // Whether deadness may travel: something switches, merges or loops.
 bool draft_has_flow(const Draft *draft);

@@ -7,7 +7,7 @@
 #include "plan/pass.h"
 
 static const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify",
-                                               "contract", "remake"};
+                                               "contract", "recompute"};
 
 uint32_t passes_enabled(void) {
     const char *text = getenv("MILLRACE_PASSES");

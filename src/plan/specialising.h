@@ -1,5 +1,5 @@
 // Specialising — what the parts of the partial evaluation share: fixed.c walks the nodes, fixed_memory.c gives values their
-// places, remake.c chooses which are computed again instead of being kept.
+// places, recompute.c chooses which are computed again instead of being kept.
 #pragma once
 #include "plan/fixed.h"
 
@@ -13,22 +13,22 @@ typedef struct {
     int32_t *owner;      // by root slot: the root whose memory it took over in place, or is a piece of
     int64_t *at;         // and the byte where it begins in it
     bool *in_pieces;     // by root slot: something else than all of its memory goes by another name
-    bool choosing;       // remake.c tries: what is computed again holds nothing it reads
+    bool choosing;       // recompute.c tries: what is computed again holds nothing it reads
 } Specialising;
 
 // A node that at its time computes again what its first input was, which it doesn't read then.
-static inline bool specialising_remakes(const Specialising *s, int32_t i) {
-    return s->fixed->remade[i];
+static inline bool specialising_recomputes(const Specialising *s, int32_t i) {
+    return s->fixed->recomputed[i];
 }
 // A node that only gives its input another name.
 static inline bool specialising_renames(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
-    return p->binding.run == kernel_nothing && p->binding.direct && !specialising_remakes(s, i);
+    return p->binding.run == kernel_nothing && p->binding.direct && !specialising_recomputes(s, i);
 }
 // The slot whose memory a slot has by the ops' declarations: what is computed again has its own.
 static inline int32_t specialising_root(const Specialising *s, int32_t slot) {
     int32_t producer = s->plan->slots[slot].producer;
-    return producer >= 0 && specialising_remakes(s, producer) ? slot : s->plan->slots[slot].root;
+    return producer >= 0 && specialising_recomputes(s, producer) ? slot : s->plan->slots[slot].root;
 }
 
 // ---- fixed_memory.c
@@ -48,7 +48,7 @@ FALLIBLE Status *specialising_intervals(Specialising *s, Interval *intervals, in
 // The places of all values.
 FALLIBLE Status *specialising_pack(Specialising *s);
 
-// ---- remake.c
+// ---- recompute.c
 
-// Chooses which values are computed again: sets fixed->remade and what it saves.
-FALLIBLE Status *remake_choose(Specialising *s);
+// Chooses which values are computed again: sets fixed->recomputed and what it saves.
+FALLIBLE Status *recompute_choose(Specialising *s);

@@ -115,12 +115,12 @@ static void forget_from(Step *step, int32_t first) {
 
 // What was to be computed again is computed now, into a buffer of its own: the late way knows it as another name for a
 // value that should still be there.
-static Status *remake_now(Step *step, int32_t first) {
+static Status *recompute_now(Step *step, int32_t first) {
     const Plan *plan = step->plan;
-    for (int32_t i = first; i < plan->n_nodes && step->fixed->n_remade; i++) {
+    for (int32_t i = first; i < plan->n_nodes && step->fixed->n_recomputed; i++) {
         const PlanNode *p = &plan->nodes[i];
         int32_t slot = p->binding.n_in ? plan->in_slots[p->in] : -1;
-        if (!step->fixed->remade[i] || plan->slots[slot].producer >= first)
+        if (!step->fixed->recomputed[i] || plan->slots[slot].producer >= first)
             continue;
         uint8_t no_flags = 0;
         Tensor value = {0}, *out = &value;
@@ -182,7 +182,7 @@ static Status *run_fixed(Step *step) {
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
             int32_t from = item->node + (p->binding.op->flags & OP_LATE ? 1 : 0);
-            status = remake_now(step, from);
+            status = recompute_now(step, from);
             forget_from(step, from);
             if (!status)
                 status = run_late_from(step, from);

@@ -405,7 +405,7 @@ static void norm_grad_3(Formula *f) {
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
     .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1,                       \
-    .simplify = norm_simplify, .contraction = &norm_contraction, .remake = &norm_remake
+    .simplify = norm_simplify, .contraction = &norm_contraction, .recompute = &norm_recompute
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \

@@ -25,6 +25,6 @@ Status *norm_grad_shape(Shapes *s);
 Status *norm_grad_prepare(Prepare *p);
 Status *norm_grad_run(Kernel *k);
 
-extern const Remake norm_remake;
+extern const Recompute norm_recompute;
 extern const Contraction norm_contraction;
 extern const Intake norm_grad_intake;

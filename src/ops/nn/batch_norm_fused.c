@@ -117,7 +117,7 @@ static Status *norm_again_write(NodeBuilder *builder, Node *norm) {
     return OK;
 }
 
-const Remake norm_remake = {"_FusedBatchNormAgain", norm_again_can, norm_again_write};
+const Recompute norm_recompute = {"_FusedBatchNormAgain", norm_again_can, norm_again_write};
 
 // ---------------------------------------- schemas
 
@@ -131,7 +131,7 @@ const Op op__FusedBatchNormEx = {
                  "exponential_avg_factor: float = 1; " EX_ATTRIBUTES,
     .doc = "FusedBatchNorm, then the sum with a side input, then what activation_mode says.", .shape = norm_shape,
     .prepare = norm_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0) | BIT(5),
-    .same_rows = 1, .remake = &norm_remake,
+    .same_rows = 1, .recompute = &norm_recompute,
 };
 const Op op__FusedBatchNormAgain = {
     .signature = "_FusedBatchNormAgain(y: T, x: T, scale: U, offset: U, mean: U, variance: U, "

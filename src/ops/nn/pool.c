@@ -160,7 +160,7 @@ static Status *max_again_write(NodeBuilder *builder, Node *pool) {
     return OK;
 }
 
-static const Remake max_remake = {"_MaxPoolAgain", max_again_can, max_again_write};
+static const Recompute max_recompute = {"_MaxPoolAgain", max_again_can, max_again_write};
 
 static Status *max_again_prepare(Prepare *p) {
     Prepare behind = *p;
@@ -313,7 +313,7 @@ const PoolRow pool_sizes_are_inputs = {true};
 const Op op_MaxPool = {
     .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, .remake = &max_remake, POOL_FIELDS,
+    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, .recompute = &max_recompute, POOL_FIELDS,
 };
 const Op op__MaxPoolAgain = {
     .signature = "_MaxPoolAgain(output: T, input: T) -> again: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING

@@ -1,4 +1,4 @@
-// Remake tests — what is computed again for a backward pass is the same to the bit, saves memory, and only where it pays.
+// Recompute tests — what is computed again for a backward pass is the same to the bit, saves memory, and only where it pays.
 #include <check.h>
 #include <string.h>
 
@@ -130,10 +130,10 @@ static void expect_same(const Net *net, Tensor *want, Tensor *got) {
 
 static size_t bound_without(const Net *net, int threads, const Tensor *fed) {
     Plan *plan;
-    Session *session = session_with(ALL & ~BIT(PASS_REMAKE), threads);
+    Session *session = session_with(ALL & ~BIT(PASS_RECOMPUTE), threads);
     Fixed *fixed = fixed_of(session, net, 0, NULL, fed, &plan);
     size_t bound = fixed->lower_bound;
-    ck_assert_int_eq(fixed->n_remade, 0);
+    ck_assert_int_eq(fixed->n_recomputed, 0);
     fixed_release(fixed);
     plan_release(plan);
     session_free(session);
@@ -141,9 +141,9 @@ static size_t bound_without(const Net *net, int threads, const Tensor *fed) {
 }
 
 // How many values are computed again; results and the bound's gain are checked on the way.
-static int remade(const Net *net, int64_t batch) {
+static int recomputed(const Net *net, int64_t batch) {
     Tensor fed = ramp(SHAPE(batch, 32, 32, CHANNELS), 0.1f), want[MOST], got[MOST];
-    Session *session = session_with(ALL & ~BIT(PASS_REMAKE), 1);
+    Session *session = session_with(ALL & ~BIT(PASS_RECOMPUTE), 1);
     run(session, net, &fed, want);
     session_free(session);
     int n = 0;
@@ -151,8 +151,8 @@ static int remade(const Net *net, int64_t batch) {
         Plan *plan;
         session = session_with(ALL, threads);
         Fixed *fixed = fixed_of(session, net, 0, NULL, &fed, &plan);
-        n = fixed->n_remade;
-        ck_assert_uint_eq(fixed->lower_bound + fixed->remade_saves, bound_without(net, threads, &fed));
+        n = fixed->n_recomputed;
+        ck_assert_uint_eq(fixed->lower_bound + fixed->recompute_saves, bound_without(net, threads, &fed));
         ck_assert_uint_le(fixed->arena_bytes, fixed->lower_bound + fixed->lower_bound / 10);
         for (int turn = 0; turn < 2; turn++) {
             run(session, net, &fed, got);
@@ -173,7 +173,7 @@ START_TEST(what_is_computed_again_is_the_same) {
     Net net = {.training = _i < 2};
     build(&net, 8, _i % 2);
     differentiate(&net, Op("L2Loss", net.y), NULL);
-    ck_assert_int_ge(remade(&net, 8), 3);
+    ck_assert_int_ge(recomputed(&net, 8), 3);
 }
 END_TEST
 
@@ -183,7 +183,7 @@ START_TEST(pools_are_computed_again) {
     Net net = {.pools = true};
     build(&net, 8, false);
     differentiate(&net, Op("L2Loss", net.y), NULL);
-    ck_assert_int_ge(remade(&net, 8), 3);
+    ck_assert_int_ge(recomputed(&net, 8), 3);
     Session *session = session_with(BIT(PASS_SIMPLIFY), 1);
     StepSignature step = {.feeds = &net.x, .fetches = net.gradients, .n_feeds = 1, .n_fetches = net.n};
     Plan *plan;
@@ -207,7 +207,7 @@ START_TEST(small_steps_keep_what_they_have) {
     Net net = {.training = true};
     build(&net, 8, false);
     differentiate(&net, Op("L2Loss", net.y), NULL);
-    ck_assert_int_eq(remade(&net, 7), 0);
+    ck_assert_int_eq(recomputed(&net, 7), 0);
 }
 END_TEST
 
@@ -242,7 +242,7 @@ START_TEST(what_is_fetched_is_kept) {
     Plan *plan;
     Fixed *fixed = fixed_of(session, &net, n, fetched, &fed, &plan);
     ck_assert_int_eq(n, 8);
-    ck_assert_int_eq(fixed->n_remade, 0);
+    ck_assert_int_eq(fixed->n_recomputed, 0);
     fixed_release(fixed);
     plan_release(plan);
     session_free(session);
@@ -269,10 +269,10 @@ START_TEST(a_late_rest_finds_its_values) {
     differentiate(&net, net.y, &dy);
     Tensor fed = ramp(SHAPE(8, 32, 32, CHANNELS), 0.1f), want[2][MOST], got[MOST];
     for (int way = 0; way < 2; way++) {
-        Session *session = session_with(way ? ALL : ALL & ~BIT(PASS_REMAKE), 1);
+        Session *session = session_with(way ? ALL : ALL & ~BIT(PASS_RECOMPUTE), 1);
         Plan *plan;
         Fixed *fixed = fixed_of(session, &net, 0, NULL, &fed, &plan);
-        ck_assert_int_eq(fixed->n_remade > 2, way);
+        ck_assert_int_eq(fixed->n_recomputed > 2, way);
         fixed_release(fixed);
         plan_release(plan);
         for (int turn = 0; turn < 4; turn++) {
@@ -294,7 +294,7 @@ START_TEST(a_late_rest_finds_its_values) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("remake");
+    Suite *suite = suite_create("recompute");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, setup, teardown);

@@ -1,4 +1,4 @@
-// Remake, choice — which of the values that could be computed again are: as few as lower the most that is live at once.
+// Recompute, choice — which of the values that could be computed again are: as few as lower the most that is live at once.
 //
 // The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of them
 // together may take a small part of what the step takes. What turns out to lie nowhere near the fullest time is kept after all.
@@ -44,7 +44,7 @@ static int32_t input_slot(const Specialising *s, const Candidate *c, int input) 
     return s->plan->in_slots[s->plan->nodes[c->node].in + input];
 }
 
-static bool could_remake(const Specialising *s, int32_t i) {
+static bool could_recompute(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
     if (!p->binding.op->again || !p->binding.direct || p->binding.n_out != 1 || s->fixed->modes[i] != NODE_FIXED)
         return false;
@@ -186,12 +186,12 @@ static void choose(Choice *choice) {
     for (int i = 0; i < choice->n; i++) {
         Fixed *fixed = choice->s->fixed;
         int32_t node = choice->candidates[i].node;
-        fixed->remade[node] = choice->candidates[i].chosen && pays;
-        if (!fixed->remade[node])
+        fixed->recomputed[node] = choice->candidates[i].chosen && pays;
+        if (!fixed->recomputed[node])
             continue;
         fixed->prepared[node].run = choice->s->plan->nodes[node].binding.op->again;
-        fixed->n_remade++;
-        fixed->remade_saves = (size_t)(before - most);
+        fixed->n_recomputed++;
+        fixed->recompute_saves = (size_t)(before - most);
     }
 }
 
@@ -204,7 +204,7 @@ static Status *choose_among(Specialising *s, Candidate *candidates, int n) {
     choice.candidate_of = ARENA_ARRAY(&room, int32_t, s->plan->n_slots);
     NEED_MEMORY(choice.live && choice.until && choice.candidate_of);
     for (int i = 0; i < n; i++)
-        s->fixed->remade[candidates[i].node] = true;
+        s->fixed->recomputed[candidates[i].node] = true;
     s->choosing = true;
     specialising_share(s);
     Status *status = count_live(&choice);
@@ -215,17 +215,17 @@ static Status *choose_among(Specialising *s, Candidate *candidates, int n) {
     return OK;
 }
 
-Status *remake_choose(Specialising *s) {
+Status *recompute_choose(Specialising *s) {
     int n = 0;
     for (int32_t i = 0; i < s->plan->n_nodes; i++)
-        n += could_remake(s, i);
+        n += could_recompute(s, i);
     if (!n)
         return OK;
     Candidate *candidates = calloc((size_t)n, sizeof *candidates);
     NEED_MEMORY(candidates);
     n = 0;
     for (int32_t i = 0; i < s->plan->n_nodes; i++)
-        if (could_remake(s, i))
+        if (could_recompute(s, i))
             candidates[n++].node = i;
     Status *status = choose_among(s, candidates, n);
     free(candidates);

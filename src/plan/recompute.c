@@ -1,9 +1,9 @@
-// Remake — offers to compute values again, just before they are read late, instead of keeping them so long.
+// Recompute (rematerialisation) — offers to compute values again, just before they are read late, instead of keeping them so long.
 //
 // What a backward pass reads of the forward pass is most of a step's memory. Some of it comes, by one pass over memory, from
-// what is kept anyway: a normalised image from the image. Which ops can do that they say themselves (Op.remake). In front
+// what is kept anyway: a normalised image from the image. Which ops can do that they say themselves (Op.recompute). In front
 // of the late readers stands a node that is another name for the value; whether it computes it instead is for the
-// specialisation to say, which knows the sizes (remake_choose.c). Wherever nothing is fixed it stays a name.
+// specialisation to say, which knows the sizes (recompute_choose.c). Wherever nothing is fixed it stays a name.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -77,15 +77,15 @@ static bool late_readers_compute(const Node *node, int32_t late) {
 
 // Puts a node at `place` for the readers from `late` on.
 static Status *offer(Offers *offers, Node *node, int32_t late, int32_t place) {
-    const Remake *remake = node_op(node)->remake;
+    const Recompute *recompute = node_op(node)->recompute;
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
     Node *made;
     Str name = str_format(&arena, "%.*s/_again", STR_ARGS(node->name));
-    builder_init(&builder, offers->draft->graph, str_of(remake->op), name);
+    builder_init(&builder, offers->draft->graph, str_of(recompute->op), name);
     builder_device(&builder, node->device);
     builder_input(&builder, (Output){node, 0});
-    TRY(remake->write(&builder, node));
+    TRY(recompute->write(&builder, node));
     TRY(builder_finish(&builder, &made));
     made->mark = place;
     NEED_MEMORY(vec_push(&offers->made, made));
@@ -99,7 +99,7 @@ static Status *offer(Offers *offers, Node *node, int32_t late, int32_t place) {
 
 static Status *consider(Offers *offers, Node *node) {
     const Op *op = node_op(node);
-    if (!op || !op->remake || !is_plain(offers->draft, node) || !op->remake->can(node))
+    if (!op || !op->recompute || !is_plain(offers->draft, node) || !op->recompute->can(node))
         return OK;
     int32_t early = 0, late = first_late(offers->draft, node, &early);
     if (!late || !late_readers_compute(node, late))
@@ -131,7 +131,7 @@ static Status *put_in_order(Offers *offers, Node ***order, size_t *n) {
     return OK;
 }
 
-Status *remake_offer(Draft *draft, Node ***order, size_t *n) {
+Status *recompute_offer(Draft *draft, Node ***order, size_t *n) {
     Offers offers = {.draft = draft, .order = *order, .n = *n};
     if (draft->options->partial || draft_has_flow(draft))
         return OK;
