@@ -3,41 +3,13 @@
 #include <math.h>
 
 #include "autodiff/autodiff.h"
-#include "base/status_test.h"
-#include "base/suite_test.h"
-#include "formula/ops.h"
-#include "ops/all_ops.h"
 #include "plan/fixed.h"
-#include "plan/pass.h"
-#include "session/session.h"
-
-static Graph *graph;
-static Formula formula;
-
-static void setup(void) {
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    formula = (Formula){.graph = graph, .scope = STR("t")};
-}
-
-static void teardown(void) {
-    graph_release(graph);
-    status_free(formula.status);
-}
-
-static Session *session_with(uint32_t passes) {
-    SessionConfig config = session_config_default();
-    config.intra_threads = config.inter_threads = 1;
-    config.passes = passes;
-    Session *session;
-    GOOD(session_new(graph, NULL, &config, &session));
-    return session;
-}
+#include "plan/plan_test.h"
 
 // How many nodes of the op the plan runs.
 static int count_of(uint32_t passes, const Output *feeds, int n_feeds, const Output *fetches, int n_fetches,
                     const char *op) {
-    Session *session = session_with(passes);
+    Session *session = session_with(passes, 1);
     StepSignature signature = {.feeds = feeds, .fetches = fetches, .n_feeds = n_feeds, .n_fetches = n_fetches};
     Plan *plan;
     GOOD(session_plan(session, &signature, &plan));
@@ -56,7 +28,7 @@ static Output placeholder(Shape shape) {
 }
 
 static void run(uint32_t passes, Output feed, const Tensor *value, Output fetch, Tensor *out) {
-    Session *session = session_with(passes);
+    Session *session = session_with(passes, 1);
     StepSignature signature = {.feeds = &feed, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1};
     GOOD(session_run(session, &signature, &run_settings_default, &value, out));
     session_free(session);
@@ -260,7 +232,7 @@ START_TEST(products_keep_weights_while_they_are_the_same) {
     Node *assign = formula_op(f, "AssignVariableOp", (const Output[]){handle, value}, 2, NULL).node;
     Node *twice = formula_op(f, "AssignAddVariableOp", (const Output[]){handle, value}, 2, NULL).node;
     GOOD(f->status);
-    Session *session = session_with(BIT(PASSES) - 1);
+    Session *session = session_with(BIT(PASSES) - 1, 1);
     Node *const targets[] = {assign, twice};
     StepSignature product = {.feeds = &x, .fetches = &y, .n_feeds = 1, .n_fetches = 1};
     Tensor in, out, first;
@@ -481,7 +453,7 @@ START_TEST(calculations_wait_for_none) {
     GOOD(node_add_control(all, one.node));
     GOOD(node_add_control(all, other.node));
     GOOD(node_add_control(tied.node, all));
-    Session *session = session_with(BIT(PASS_CONTROL));
+    Session *session = session_with(BIT(PASS_CONTROL), 1);
     Plan *plan = plan_of(session, x, (Output[]){y, other}, 2);
     ck_assert_ptr_null(planned(plan, "Identity"));
     ck_assert_ptr_null(planned(plan, "NoOp"));
@@ -505,7 +477,7 @@ START_TEST(states_are_waited_for) {
     GOOD(f->status);
     GOOD(node_add_control(y.node, of_drawn.node));
     GOOD(node_add_control(later.node, y.node));
-    Session *session = session_with(BIT(PASS_CONTROL));
+    Session *session = session_with(BIT(PASS_CONTROL), 1);
     Plan *plan = plan_of(session, x, (Output[]){y, later, of_drawn}, 3);
     const Node *sine = planned(plan, "Sin");
     ck_assert_int_eq(sine->n_controls, 1);
@@ -527,7 +499,7 @@ START_TEST(what_one_node_reads_goes_straight_to_it) {
     Output x = placeholder(SHAPE(1000));
     Output first = Exp(x), second = Sin(x), more = Neg(first), most = Neg(second);
     GOOD(f->status);
-    Session *session = session_with(0);
+    Session *session = session_with(0, 1);
     Plan *plan = plan_of(session, x, (Output[]){more, most}, 2);
     ck_assert_int_ge(place_of(plan, first), 0);
     ck_assert_int_lt(place_of(plan, first), place_of(plan, more));
@@ -543,7 +515,7 @@ START_TEST(what_dies_into_a_fetched_value_lies_there) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(-1)), y = Neg(Exp(Neg(x)));
     GOOD(f->status);
-    Session *session = session_with(0);
+    Session *session = session_with(0, 1);
     Plan *plan = plan_of(session, x, &y, 1);
     Tensor value, out[2];
     GOOD(tensor_new(DT_float, SHAPE(1000), &value));

@@ -3,29 +3,10 @@
 #include <string.h>
 
 #include "autodiff/autodiff.h"
-#include "base/status_test.h"
-#include "base/suite_test.h"
-#include "formula/ops.h"
-#include "ops/all_ops.h"
 #include "plan/fixed.h"
-#include "plan/pass.h"
-#include "session/session.h"
+#include "plan/plan_test.h"
 
 enum { ALL = BIT(PASSES) - 1, CHANNELS = 32, MOST = 16 };
-
-static Graph *graph;
-static Formula formula;
-
-static void setup(void) {
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    formula = (Formula){.graph = graph, .scope = STR("t")};
-}
-
-static void teardown(void) {
-    graph_release(graph);
-    status_free(formula.status);
-}
 
 static Tensor ramp(Shape shape, float step) {
     Tensor tensor;
@@ -91,16 +72,6 @@ static void build(Net *net, int layers, bool sums) {
 static void differentiate(Net *net, Output loss, const Output *dy) {
     GOOD(formula.status);
     GOOD(autodiff_gradients(graph, STR("g"), &loss, 1, net->filters, net->n, dy, net->gradients));
-}
-
-static Session *session_with(uint32_t passes, int threads) {
-    SessionConfig config = session_config_default();
-    config.intra_threads = threads;
-    config.inter_threads = 1;
-    config.passes = passes;
-    Session *session;
-    GOOD(session_new(graph, NULL, &config, &session));
-    return session;
 }
 
 static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Output *more, const Tensor *fed, Plan **out_plan) {

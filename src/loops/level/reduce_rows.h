@@ -17,16 +17,15 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
             wide[j] = join;                                                                                   \
         }
 // `begin` is the fold's neutral element; step folds one element into a running value, join an accumulator's.
-// A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a tree.
-#define FOLD_LOOPS(fold, begin, step, join)                                                                   \
-    static inline A FN(fold##_block)(const T *p, int64_t block) {                                             \
-        T lanes[FN(SPREAD)];                                                                                  \
-        A wide[FN(WIDE)];                                                                                     \
+#define FOLD_LANES(name, n_lanes, n_wide, begin, step, join)                                                  \
+    static inline A FN(name)(const T *p, int64_t block) {                                                     \
+        T lanes[n_lanes];                                                                                     \
+        A wide[n_wide];                                                                                       \
         int64_t i = 0;                                                                                        \
-        for (int j = 0; j < FN(SPREAD); j++)                                                                  \
+        for (int j = 0; j < n_lanes; j++)                                                                     \
             lanes[j] = begin;                                                                                 \
-        for (; i + FN(SPREAD) <= block; i += FN(SPREAD))                                                      \
-            for (int j = 0; j < FN(SPREAD); j++) {                                                            \
+        for (; i + n_lanes <= block; i += n_lanes)                                                            \
+            for (int j = 0; j < n_lanes; j++) {                                                               \
                 T x = p[i + j], y = lanes[j];                                                                 \
                 lanes[j] = step;                                                                              \
             }                                                                                                 \
@@ -34,46 +33,26 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
             T x = p[i + j], y = lanes[j];                                                                     \
             lanes[j] = step;                                                                                  \
         }                                                                                                     \
-        for (int n = FN(SPREAD) / 2; n > FN(WIDE) / 2; n /= 2)                                                \
+        for (int n = n_lanes / 2; n > n_wide / 2; n /= 2)                                                     \
             for (int j = 0; j < n; j++) {                                                                     \
                 T x = lanes[j + n], y = lanes[j];                                                             \
                 lanes[j] = join;                                                                              \
             }                                                                                                 \
-        for (int j = 0; j < FN(WIDE); j++)                                                                    \
+        for (int j = 0; j < n_wide; j++)                                                                      \
             wide[j] = (A)lanes[j];                                                                            \
-        FOLD_HALF(FN(WIDE), 32, join)                                                                         \
-        FOLD_HALF(FN(WIDE), 16, join)                                                                         \
-        FOLD_HALF(FN(WIDE), 8, join)                                                                          \
-        FOLD_HALF(FN(WIDE), 4, join)                                                                          \
-        FOLD_HALF(FN(WIDE), 2, join)                                                                          \
-        FOLD_HALF(FN(WIDE), 1, join)                                                                          \
+        FOLD_HALF(n_wide, 32, join)                                                                           \
+        FOLD_HALF(n_wide, 16, join)                                                                           \
+        FOLD_HALF(n_wide, 8, join)                                                                            \
+        FOLD_HALF(n_wide, 4, join)                                                                            \
+        FOLD_HALF(n_wide, 2, join)                                                                            \
+        FOLD_HALF(n_wide, 1, join)                                                                            \
         return wide[0];                                                                                       \
-    }                                                                                                         \
-    static inline A FN(fold##_narrow)(const T *p, int64_t block) {                                            \
-        T lanes[FN(NARROW)];                                                                                  \
-        A wide[FN(NARROW)];                                                                                   \
-        int64_t i = 0;                                                                                        \
-        for (int j = 0; j < FN(NARROW); j++)                                                                  \
-            lanes[j] = begin;                                                                                 \
-        for (; i + FN(NARROW) <= block; i += FN(NARROW))                                                      \
-            for (int j = 0; j < FN(NARROW); j++) {                                                            \
-                T x = p[i + j], y = lanes[j];                                                                 \
-                lanes[j] = step;                                                                              \
-            }                                                                                                 \
-        for (int64_t j = 0; i + j < block; j++) {                                                             \
-            T x = p[i + j], y = lanes[j];                                                                     \
-            lanes[j] = step;                                                                                  \
-        }                                                                                                     \
-        for (int j = 0; j < FN(NARROW); j++)                                                                  \
-            wide[j] = (A)lanes[j];                                                                            \
-        FOLD_HALF(FN(NARROW), 32, join)                                                                       \
-        FOLD_HALF(FN(NARROW), 16, join)                                                                       \
-        FOLD_HALF(FN(NARROW), 8, join)                                                                        \
-        FOLD_HALF(FN(NARROW), 4, join)                                                                        \
-        FOLD_HALF(FN(NARROW), 2, join)                                                                        \
-        FOLD_HALF(FN(NARROW), 1, join)                                                                        \
-        return wide[0];                                                                                       \
-    }                                                                                                         \
+    }
+// A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a tree;
+// a vector of sums where the row is too short for more.
+#define FOLD_LOOPS(fold, begin, step, join)                                                                   \
+    FOLD_LANES(fold##_block, FN(SPREAD), FN(WIDE), begin, step, join)                                         \
+    FOLD_LANES(fold##_narrow, FN(NARROW), FN(NARROW), begin, step, join)                                      \
     static inline A FN(fold##_short)(const T *p, int64_t n) {                                                 \
         T rest = begin;                                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                     \
@@ -143,6 +122,7 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
 REDUCE_FOLDS
 #undef FOLD_NONE
 #undef FOLD_LOOPS
+#undef FOLD_LANES
 #undef FOLD_HALF
 #undef FOLD_TWIN
 #undef TWIN
