@@ -195,6 +195,16 @@ START_TEST(losses) {
     ck_assert_double_eq_tol(number(loss_huber(&net, x, t, 2)), (0.5 + 6) / 2, 1e-6);
     double sigmoid = (log1p(exp(1)) + log1p(exp(3))) / 2;
     ck_assert_double_eq_tol(number(loss_sigmoid(&net, x, t)), sigmoid, 1e-5);
+    Output logits = Reshape(floats(4, (float[]){0, 1, 2, 0}), Ints(2, 2)), classes = Cast(floats(2, (float[]){1, 0}), DT_int32);
+    Output chances = Reshape(floats(4, (float[]){0, 1, 0.25f, 0.75f}), Ints(2, 2));
+    double both = log1p(exp(-1)) + log1p(exp(-2));
+    ck_assert_double_eq_tol(number(loss_softmax(&net, logits, classes)), both / 2, 1e-5);
+    ck_assert_double_eq_tol(number(loss_softmax_dense(&net, logits, chances)), (both + 0.75 * 2) / 2, 1e-5);
+    ck_assert_ptr_null(loss_weights(&net, 0.5).node);
+    net_variable(&net, "weights", initial_constant(&net, SHAPE(3, 4), DT_float, 2), true);
+    net_variable(&net, "moments", initial_constant(&net, SHAPE(5), DT_float, 2), false);
+    run(net_init_all(&net));
+    ck_assert_double_eq_tol(number(loss_weights(&net, 0.5)), 0.5 * 12 * 4 / 2, 1e-5);
     Output dropped = layer_dropout(&net, "dropout", initial_constant(&net, SHAPE(10000), DT_float, 1), Number(0.25, DT_float));
     ck_assert_double_eq_tol(number(Mean(dropped, Int(0), false)), 1, 0.03);
 }

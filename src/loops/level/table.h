@@ -92,7 +92,7 @@ typedef struct {
     void (*filter_gradient_row)(const float *in, int64_t point, int64_t n, float *const *taps);
 } WinogradTransforms;
 typedef struct {
-    int lanes, rows, gradient_rows;   // floats of a vector, 0: none; tiles, and channels, that a product takes at a time
+    int lanes, rows;   // floats of a vector, 0: none; tiles that a product takes at a time
     const WinogradTransforms *of_3, *of_5;
     // At one point: c[vector][tile] = sum over k of a[k / lanes][tile][k % lanes] * b[panel][k][vector].
     void (*products)(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors, float *c,

@@ -469,7 +469,7 @@ static const WinogradTransforms transforms = {image_tile, gradient_tile, result_
 extern const WinogradTransforms LEVEL(loop_winograd_5);
 
 const WinogradTable LEVEL(loop_winograd) = {
-    .lanes = LANES, .rows = ROWS, .gradient_rows = GRADIENT_ROWS, .of_3 = &transforms, .of_5 = &LEVEL(loop_winograd_5),
+    .lanes = LANES, .rows = ROWS, .of_3 = &transforms, .of_5 = &LEVEL(loop_winograd_5),
     .products = products, .gradient_products = gradient_products,
 };
 #else
