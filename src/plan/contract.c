@@ -11,13 +11,6 @@
 
 enum { MOST_TAKEN = 4 };
 
-bool draft_is_target(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return true;
-    return false;
-}
-
 // The node that alone reads output 0 of `node`, once; NULL where others do, or wait for it. `others`: it may have more
 // outputs, which anybody reads.
 static Node *only_reader(const Draft *draft, const Node *node, bool others) {

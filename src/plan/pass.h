@@ -40,7 +40,6 @@ FALLIBLE Status *pass_control(Draft *draft);
 FALLIBLE Status *pass_wait(Draft *draft);      // the first part of control
 FALLIBLE Status *pass_contract(Draft *draft);
 FALLIBLE Status *pass_fuse(Draft *draft);
-bool draft_is_target(const Draft *draft, const Node *node);
 // Whoever waits for the node may wait for what it waits for instead: nobody can tell whether it has run. And does so.
 bool control_may_pass_over(const Draft *draft, const Node *node);
 FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
@@ -50,5 +49,8 @@ FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge cr
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 // Part of that, once it is known when nodes run; `*order` is *n nodes and may be made anew.
 FALLIBLE Status *recompute_offer(Draft *draft, Node ***order, size_t *n);
+
+// ---- draft.c
+bool draft_is_target(const Draft *draft, const Node *node);
 // Whether deadness may travel: something switches, merges or loops.
 bool draft_has_flow(const Draft *draft);

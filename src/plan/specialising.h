@@ -1,5 +1,5 @@
 // Specialising — what the parts of the partial evaluation share: fixed.c walks the nodes, fixed_memory.c gives values their
-// places, recompute.c chooses which are computed again instead of being kept.
+// places, recompute_choose.c chooses which are computed again instead of being kept.
 #pragma once
 #include "plan/fixed.h"
 
@@ -13,7 +13,7 @@ typedef struct {
     int32_t *owner;      // by root slot: the root whose memory it took over in place, or is a piece of
     int64_t *at;         // and the byte where it begins in it
     bool *in_pieces;     // by root slot: something else than all of its memory goes by another name
-    bool choosing;       // recompute.c tries: what is computed again holds nothing it reads
+    bool choosing;       // recompute_choose.c tries: what is computed again holds nothing it reads
 } Specialising;
 
 // A node that at its time computes again what its first input was, which it doesn't read then.
@@ -48,7 +48,7 @@ FALLIBLE Status *specialising_intervals(Specialising *s, Interval *intervals, in
 // The places of all values.
 FALLIBLE Status *specialising_pack(Specialising *s);
 
-// ---- recompute.c
+// ---- recompute_choose.c
 
 // Chooses which values are computed again: sets fixed->recomputed and what it saves.
 FALLIBLE Status *recompute_choose(Specialising *s);

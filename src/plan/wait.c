@@ -12,16 +12,6 @@
 
 enum { MOST = 16, WORK = 1 << 24 };    // waits that take the place of one; nodes looked at in all
 
-bool draft_has_flow(const Draft *draft) {
-    for (size_t i = 0; i < draft->graph->nodes.n; i++) {
-        const Node *node = draft->graph->nodes.p[i];
-        Flow flow = node ? node_flow(node) : FLOW_NONE;
-        if (flow != FLOW_NONE && flow != FLOW_ARG && flow != FLOW_RETVAL)
-            return true;
-    }
-    return false;
-}
-
 // Gives, whenever that is, the same for the same: no state is read or changed.
 static bool is_pure(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);

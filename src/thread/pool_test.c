@@ -41,15 +41,21 @@ static void cover(void *arg, int64_t first, int64_t last) {
     }
 }
 
-static int uncovered(int threads, int64_t units, int nested) {
+typedef void Parallel(int max_threads, int64_t units, RangeFn *fn, void *arg);
+
+static int uncovered_by(Parallel *parallel, int threads, int64_t units, int nested) {
     Cover c = {.units = units, .seen = calloc((size_t)units + 1, sizeof(int)), .nested = nested,
                .inside = pool_ranges(threads, units) > 1};
-    pool_parallel(threads, units, cover, &c);
+    parallel(threads, units, cover, &c);
     int bad = c.bad;
     for (int64_t i = 0; i < units; i++)
         bad += c.seen[i] != 1;
     free(c.seen);
     return bad;
+}
+
+static int uncovered(int threads, int64_t units, int nested) {
+    return uncovered_by(pool_parallel, threads, units, nested);
 }
 
 START_TEST(one_thread_is_a_plain_call) {
@@ -65,8 +71,10 @@ START_TEST(every_unit_exactly_once) {
     pool_set_limit(8);
     int64_t sizes[] = {0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 100, 1000, 4097};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int threads = 1; threads <= 9; threads++)
+        for (int threads = 1; threads <= 9; threads++) {
             ck_assert_int_eq(uncovered(threads, sizes[i], i % 2 ? threads : 0), 0);
+            ck_assert_int_eq(uncovered_by(pool_parallel_awake, threads, sizes[i], i % 2 ? threads : 0), 0);
+        }
     ck_assert_int_le(pool_workers(), 7);
     pool_set_limit(0);
 }
@@ -104,7 +112,7 @@ enum { CALLERS = 8, ROUNDS = 300 };
 static void *call_often(void *arg) {
     int *bad = arg;
     for (int i = 0; i < ROUNDS; i++)
-        *bad += uncovered(1 + i % 6, 40 + i, i % 3 == 0 ? 3 : 0);
+        *bad += uncovered_by(i % 5 ? pool_parallel : pool_parallel_awake, 1 + i % 6, 40 + i, i % 3 == 0 ? 3 : 0);
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 // Pad, PadV2, MirrorPad, MirrorPadGrad — a tensor with more around it.
 #define SELF "ops/array/pad.c"
 #include "ops/array/moving.h"
+#include "ops/array/pad.h"
 
 #ifdef T  // ---------------------------------------- MirrorPadGrad, once per dtype
 // Every element of the padded input is added to the element that it mirrors.
@@ -24,11 +25,7 @@ static Status *FN(fold_back)(Kernel *k) {
 #ifdef IS_INTEGER
         y[at] = (T)((uint64_t)y[at] + (uint64_t)x[i]);  // wraps
 #else
-#ifdef IS_INTEGER
-        y[at] = (T)((uint64_t)y[at] + (uint64_t)x[i]);  // wraps
-#else
         y[at] = STORE(LOAD(y[at]) + LOAD(x[i]));
-#endif
 #endif
     }
     return OK;
@@ -44,10 +41,7 @@ typedef struct {
 #define EACH_NUMBER
 #include "ops/each_dtype.h"
 
-// What is known of in + sign * (before + after).
-static Status *padded_shape(Shapes *s, int sign) {
-    const Shape *in = &s->in[0], *paddings = &s->in[1];
-    const Tensor *value = s->value[1];
+Status *padded_shape(const Shape *in, const Shape *paddings, const Tensor *value, int sign, Shape *out_shape) {
     int64_t n = paddings->rank == 2 ? paddings->dims[0] : -1;
     NEED(paddings->rank < 0 || paddings->dims[1] < 0 || paddings->dims[1] == 2, INVALID_ARGUMENT,
          "paddings must be a matrix with 2 columns: %s", shape_text(paddings));
@@ -55,6 +49,7 @@ static Status *padded_shape(Shapes *s, int sign) {
          "The first dimension of paddings must be the rank of inputs: %s for an input of shape %s", shape_text(paddings),
          shape_text(in));
     int64_t rank = in->rank >= 0 ? in->rank : n;
+    *out_shape = UNKNOWN_SHAPE;
     if (rank < 0)
         return OK;
     NEED(rank <= MAX_RANK, INVALID_ARGUMENT, "a shape has at most %d dimensions", MAX_RANK);
@@ -73,16 +68,16 @@ static Status *padded_shape(Shapes *s, int sign) {
                  (long long)in->dims[i]);
     }
     TRY(shape_check(&out));
-    s->out[0] = out;
+    *out_shape = out;
     return OK;
 }
 
 static Status *pad_shape(Shapes *s) {
-    return padded_shape(s, 1);
+    return padded_shape(&s->in[0], &s->in[1], s->value[1], 1, &s->out[0]);
 }
 
 static Status *unpad_shape(Shapes *s) {
-    return padded_shape(s, -1);
+    return padded_shape(&s->in[0], &s->in[1], s->value[1], -1, &s->out[0]);
 }
 
 typedef struct {

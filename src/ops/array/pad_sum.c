@@ -28,22 +28,8 @@ typedef struct {
 static Status *pad_sum_shape(Shapes *s) {
     int n = s->n_in / 2;
     for (int i = 0; i < n; i++) {
-        const Shape *in = &s->in[i];
-        const Tensor *paddings = s->value[n + i];
-        Shape out = *in;
-        NEED(in->rank < 0 || !paddings || tensor_count(paddings) == 2 * in->rank, INVALID_ARGUMENT,
-             "The first dimension of paddings must be the rank of inputs %s", shape_text(in));
-        for (int d = 0; d < in->rank; d++) {
-            int64_t before = paddings ? tensor_int(paddings, 2 * d) : 0, both;
-            int64_t after = paddings ? tensor_int(paddings, 2 * d + 1) : 0;
-            NEED(before >= 0 && after >= 0, INVALID_ARGUMENT, "Paddings must be non-negative: %lld %lld", (long long)before,
-                 (long long)after);
-            NEED(add_i64(before, after, &both) && (in->dims[d] < 0 || add_i64(in->dims[d], both, &out.dims[d])),
-                 INVALID_ARGUMENT, "paddings are too large");
-            if (!paddings)
-                out.dims[d] = UNKNOWN_DIM;
-        }
-        TRY(shape_check(&out));
+        Shape out;
+        TRY(padded_shape(&s->in[i], &s->in[n + i], s->value[n + i], 1, &out));
         TRY(shape_merge(&s->out[0], &out, &s->out[0]));
     }
     return OK;
