@@ -36,6 +36,8 @@ static size_t input_size(const TileProgram *program, int input) {
         if ((!step->a.is_step && step->a.index == input) ||
             (step->loop.arity == 2 && !step->b.is_step && step->b.index == input))
             return step->loop.in_size;
+        if (step->select && !step->c.is_step && step->c.index == input)
+            return sizeof(bool);
     }
     return 0;
 }
@@ -126,7 +128,12 @@ int64_t tile_program_run(const TileProgram *program, const void *const *inputs, 
             bool inner = s + 1 < program->n_steps;
             char *to = inner ? buffer + (size_t)step->to * layout.register_bytes
                              : (char *)out + (size_t)at * step->loop.out_size;
-            faults += elementwise_run(&step->loop, a.p, b.p, to, n, a.stride, b.stride);
+            if (step->select) {
+                Operand c = operand(&layout, here, step->c);
+                step->select((const bool *)c.p, a.p, b.p, to, n, c.stride, a.stride, b.stride);
+            } else {
+                faults += elementwise_run(&step->loop, a.p, b.p, to, n, a.stride, b.stride);
+            }
         }
     }
     return faults;
@@ -137,7 +144,8 @@ static int last_reader(const TileProgram *program, int s) {
     int last = s;
     for (int r = s + 1; r < program->n_steps; r++)
         if ((program->steps[r].a.is_step && program->steps[r].a.index == s) ||
-            (program->steps[r].b.is_step && program->steps[r].b.index == s))
+            (program->steps[r].b.is_step && program->steps[r].b.index == s) ||
+            (program->steps[r].select && program->steps[r].c.is_step && program->steps[r].c.index == s))
             last = r;
     return last;
 }

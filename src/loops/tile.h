@@ -14,7 +14,8 @@ typedef struct {
 
 typedef struct {
     ElementwiseLoop loop;
-    TileOperand a, b;      // b is ignored by unary ops
+    SelectFn select;       // NULL: the loop; else a where the elements of c hold, which are bools, and b elsewhere
+    TileOperand a, b, c;   // b is ignored by unary ops, c by all that choose nothing
     int16_t to;            // the register of its result; set by tile_program_registers
 } TileStep;
 

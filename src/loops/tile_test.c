@@ -1,5 +1,6 @@
 // Tests of tile.h: random programs against the same ops run one by one over whole arrays.
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,11 +89,52 @@ START_TEST(faults_are_counted_and_nothing_is_nothing) {
 }
 END_TEST
 
+// |x| where the bools of an input hold, each in its own layout, and else -|x|: what isn't chosen may be NaN.
+START_TEST(choices_take_bools_of_inputs_and_of_steps) {
+    static const TileInput layouts[] = {{.stride = 1}, {.stride = 0}, {.stride = 1, .period = 7}, {.stride = 1, .period = 901}};
+    static float x[COUNT], out[COUNT];
+    static bool which[COUNT];
+    float zero = 0;
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = i % 11 == 5 ? NAN : (float)random_below(100) - 50;
+        which[i] = random_below(2);
+    }
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+        TileProgram program = {.n_steps = 5, .n_inputs = 3, .count = COUNT, .inputs = {{.stride = 1}, {0}, layouts[l]}};
+        TileStep *step = program.steps;
+        ck_assert(elementwise_find(ELEMENTWISE_GreaterEqual, DT_float, &step[0].loop));
+        ck_assert(elementwise_find(ELEMENTWISE_Neg, DT_float, &step[1].loop));
+        ck_assert(elementwise_find(ELEMENTWISE_Neg, DT_float, &step[3].loop));
+        step[0].b = (TileOperand){false, 1};
+        for (int s = 2; s < 5; s += 2) {
+            step[s].loop = (ElementwiseLoop){.in_size = 4, .out_size = 4, .arity = 2};
+            step[s].select = elementwise_select(4);
+        }
+        step[2].b = (TileOperand){true, 1};
+        step[2].c = (TileOperand){true, 0};
+        step[3].a = step[4].a = (TileOperand){true, 2};
+        step[4].b = (TileOperand){true, 3};
+        step[4].c = (TileOperand){false, 2};
+        tile_program_registers(&program);
+        const void *inputs[3] = {x, &zero, which};
+        tile_program_run(&program, inputs, out, 777, COUNT);
+        tile_program_run(&program, inputs, out, 0, 777);
+        for (int i = 0; i < COUNT; i++) {
+            bool holds = which[layouts[l].period ? i % layouts[l].period : i * layouts[l].stride];
+            float wanted = x[i] >= 0 ? x[i] : -x[i];
+            wanted = holds ? wanted : -wanted;
+            ck_assert_msg(isnan(x[i]) ? isnan(out[i]) : out[i] == wanted, "layout %zu, element %d", l, i);
+        }
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("tile");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, programs_do_what_their_ops_do);
+    tcase_add_test(tests, choices_take_bools_of_inputs_and_of_steps);
     tcase_add_test(tests, faults_are_counted_and_nothing_is_nothing);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

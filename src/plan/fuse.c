@@ -1,32 +1,64 @@
 // Fuse — elementwise chains become one node that goes over memory once.
 //
-// A node takes in the elementwise producers that nobody else reads. What they compute is computed for the chain's whole
+// A node takes in the elementwise producers that nobody outside of the chain reads; choices (Select) and sums of lists
+// (AddN) count, and comparisons of which only choices are made. What they compute is computed for the chain's whole
 // output, so a producer joins only where its own output is as large: the same known extents, or unknown ones that may be
 // equal. Small outputs are left alone; there a chain costs more than its nodes.
 #include <stdlib.h>
 
 #include "graph/build.h"
+#include "graph/extents.h"
+#include "graph/shapes.h"
 #include "plan/pass.h"
 
 enum { MOST_STEPS = 32, MOST_INPUTS = 16, LEAST_ELEMENTS = 512 };
 
 typedef struct {
-    Node *steps[MOST_STEPS];    // producers before readers
+    Node *nodes[MOST_STEPS];    // readers before producers
     Output inputs[MOST_INPUTS];
-    int n_steps, n_inputs;
+    int n_nodes, n_inputs, n_steps;
 } Chain;
 
-static bool is_fusible(const Draft *draft, const Node *node) {
+// A sum of a list is as many steps as it has additions, from left to right.
+static int steps_of(const Node *node) {
+    return node->type->signature.inputs[0].number_attr >= 0 ? node->n_inputs - 1 : 1;
+}
+
+// Of what a node computes on: its last input, since a choice's condition is its first.
+static DType type_of(const Node *node) {
+    return output_base_type(node->inputs[node->n_inputs - 1]);
+}
+
+// A condition lies beside each element, or is one for all: a vector's elements may choose slices.
+static bool chooses_elements(Node *node) {
+    Output condition = node->inputs[0];
+    return condition.node->output_shapes[condition.index].rank == 0 ||
+           outputs_have_one_shape(condition, (Output){node, 0}) ||
+           outputs_have_one_shape(condition, node->inputs[1]) || outputs_have_one_shape(condition, node->inputs[2]);
+}
+
+// A chain broadcasts. Where a node gives an error instead, its inputs must be known to agree.
+static bool may_broadcast(const Node *node, int first) {
+    for (int i = first + 1; i < node->n_inputs && node_op(node)->shape != shape_broadcast_all; i++)
+        if (!outputs_have_one_shape(node->inputs[first], node->inputs[i]))
+            return false;
+    return true;
+}
+
+static bool is_fusible(const Draft *draft, Node *node) {
     const Op *op = node_op(node);
-    if (!op || !(op->flags & OP_ELEMENTWISE) || node->n_outputs != 1 || node->n_controls ||
-        node->type->signature.n_attrs != 1)
+    if (!op || !(op->flags & OP_ELEMENTWISE) || node->n_outputs != 1 || node->n_controls || steps_of(node) < 1 ||
+        node->type->signature.n_attrs != 1 + (node->type->signature.inputs[0].number_attr >= 0))
         return false;
-    DType type = node->output_types[0];
+    DType type = type_of(node);
     if (type != DT_float && type != DT_double)
         return false;
-    for (int i = 0; i < node->n_inputs; i++)
+    bool chooses = node->n_inputs == 3 && output_base_type(node->inputs[0]) == DT_bool;
+    for (int i = chooses; i < node->n_inputs; i++)
         if (output_base_type(node->inputs[i]) != type)
             return false;
+    if ((chooses && !chooses_elements(node)) || !may_broadcast(node, chooses))
+        return false;
     int64_t count = shape_count(&node->output_shapes[0]);
     if (count >= 0 && count < LEAST_ELEMENTS)
         return false;
@@ -43,18 +75,18 @@ static bool may_be_equal(const Shape *a, const Shape *b) {
     return true;
 }
 
-static bool only_read_by(const Node *node, const Node *reader) {
-    for (size_t i = 0; i < node->uses.n; i++)
-        if (node->uses.p[i].node != reader || node->uses.p[i].index == CONTROL)
-            return false;
-    return node->uses.n > 0;
-}
-
-static int step_of(const Chain *chain, const Node *node) {
-    for (int i = 0; i < chain->n_steps; i++)
-        if (chain->steps[i] == node)
+static int place_of(const Chain *chain, const Node *node) {
+    for (int i = 0; i < chain->n_nodes; i++)
+        if (chain->nodes[i] == node)
             return i;
     return -1;
+}
+
+static bool only_read_by(const Chain *chain, const Node *node) {
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (node->uses.p[i].index == CONTROL || place_of(chain, node->uses.p[i].node) < 0)
+            return false;
+    return node->uses.n > 0;
 }
 
 static bool add_input(Chain *chain, Output edge) {
@@ -67,53 +99,78 @@ static bool add_input(Chain *chain, Output edge) {
     return true;
 }
 
-// Adds `node` behind what it takes in; depth is bounded by the number of steps. A producer that no longer fits stays
-// outside, as an input. False where even the node itself doesn't fit; the chain is as it was then.
-static bool collect(const Draft *draft, Chain *chain, Node *node, const Node *root, int waiting) {
-    Chain before = *chain;
-    for (int i = 0; i < node->n_inputs; i++) {
-        Node *from = node->inputs[i].node;
-        if (step_of(chain, from) >= 0)
-            continue;
-        bool joins = chain->n_steps + waiting + 2 <= MOST_STEPS && is_fusible(draft, from) && only_read_by(from, node) &&
-                     !draft_is_target(draft, from) &&
-                     may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
-                     str_equal(from->device, root->device) && from->output_types[0] == root->output_types[0];
-        if (!(joins && collect(draft, chain, from, root, waiting + 1)) && !add_input(chain, node->inputs[i])) {
-            *chain = before;
-            return false;
-        }
-    }
-    chain->steps[chain->n_steps++] = node;
+// The node joins, and what it reads becomes the chain's inputs; false, and nothing changes, where that is too much.
+static bool add_node(Chain *chain, Node *node) {
+    if (chain->n_nodes == MOST_STEPS || chain->n_steps + steps_of(node) > MOST_STEPS)
+        return false;
+    Chain with = *chain;
+    with.nodes[with.n_nodes++] = node;
+    with.n_steps += steps_of(node);
+    with.n_inputs = 0;
+    for (int i = 0; i < with.n_nodes; i++)
+        for (int j = 0; j < with.nodes[i]->n_inputs; j++)
+            if (place_of(&with, with.nodes[i]->inputs[j].node) < 0 && !add_input(&with, with.nodes[i]->inputs[j]))
+                return false;
+    *chain = with;
     return true;
 }
 
-static int64_t operand(const Chain *chain, Output edge) {
-    int step = step_of(chain, edge.node);
-    if (step >= 0)
-        return -1 - step;
+// Takes in the producers of `node`, the chain's newest: each joins with the last of its readers, so that all of them
+// stand before it. Depth is bounded by the number of steps.
+static void collect(const Draft *draft, Chain *chain, const Node *node) {
+    const Node *root = chain->nodes[0];
+    for (int i = node->n_inputs - 1; i >= 0; i--) {
+        Node *from = node->inputs[i].node;
+        if (place_of(chain, from) < 0 && is_fusible(draft, from) && only_read_by(chain, from) &&
+            !draft_is_target(draft, from) && may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
+            str_equal(from->device, root->device) && type_of(from) == type_of(root) && add_node(chain, from))
+            collect(draft, chain, from);
+    }
+}
+
+// What was computed last of each node lies at its place.
+static int64_t operand(const Chain *chain, const int *done, Output edge) {
+    int place = place_of(chain, edge.node);
+    if (place >= 0)
+        return -1 - done[place];
     for (int i = 0; i < chain->n_inputs; i++)
         if (output_equal(chain->inputs[i], edge))
             return i;
     return 0;
 }
 
-static Status *make_fused(Draft *draft, const Chain *chain, Node *root) {
-    Str ops[MOST_STEPS];
-    int64_t args[2 * MOST_STEPS];
-    for (int s = 0; s < chain->n_steps; s++) {
-        const Node *step = chain->steps[s];
-        ops[s] = step->type->name;
-        args[2 * s] = operand(chain, step->inputs[0]);
-        args[2 * s + 1] = step->n_inputs > 1 ? operand(chain, step->inputs[1]) : args[2 * s];
+// Writes the chain down as _Fused has it, producers first.
+static void write_steps(const Chain *chain, Str *ops, int64_t *args) {
+    int done[MOST_STEPS], n = 0;
+    for (int i = chain->n_nodes - 1; i >= 0; i--) {
+        const Node *node = chain->nodes[i];
+        int64_t in[MOST_STEPS + 1];
+        for (int j = 0; j < node->n_inputs; j++)
+            in[j] = operand(chain, done, node->inputs[j]);
+        bool chooses = steps_of(node) == 1 && node->n_inputs == 3;
+        for (int j = 0; j < steps_of(node); j++, n++) {
+            ops[n] = node->type->name;
+            args[3 * n] = chooses ? in[1] : j ? -n : in[0];
+            args[3 * n + 1] = in[chooses ? 2 : node->n_inputs > 1 ? j + 1 : 0];
+            args[3 * n + 2] = in[0];
+        }
+        done[i] = n - 1;
     }
+}
+
+static Status *make_fused(Draft *draft, const Chain *chain) {
+    Node *root = chain->nodes[0];
+    Str ops[MOST_STEPS];
+    int64_t args[3 * MOST_STEPS];
+    write_steps(chain, ops, args);
     AttrValue ops_value = {.kind = ATTR_STRING, .is_list = true, .n = chain->n_steps, .ss = ops};
-    AttrValue args_value = {.kind = ATTR_INT, .is_list = true, .n = 2 * chain->n_steps, .is = args};
+    AttrValue args_value = {.kind = ATTR_INT, .is_list = true, .n = 3 * chain->n_steps, .is = args};
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, draft->graph, STR("_Fused"), str_format(&arena, "%.*s/_fused", STR_ARGS(root->name)));
     builder_device(&builder, root->device);
     builder_input_list(&builder, chain->inputs, chain->n_inputs);
+    builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(root->output_types[0]));
     builder_attr(&builder, STR("ops"), &ops_value);
     builder_attr(&builder, STR("args"), &args_value);
     Node *fused;
@@ -132,14 +189,18 @@ Status *pass_fuse(Draft *draft) {
     // Readers first, so that a chain begins at its end.
     for (size_t i = n; !status && i--;) {
         Node *root = order[i];
-        if (root->mark || draft_is_target(draft, root) || !root->uses.n || !is_fusible(draft, root))
+        if (root->mark || draft_is_target(draft, root) || !root->uses.n || !is_fusible(draft, root) ||
+            root->output_types[0] != type_of(root))
             continue;
         Chain chain = {0};
-        if (!collect(draft, &chain, root, root, 0) || chain.n_steps < 2)
+        if (!add_node(&chain, root))
             continue;
-        for (int s = 0; s < chain.n_steps; s++)
-            chain.steps[s]->mark = 1;
-        status = make_fused(draft, &chain, root);
+        collect(draft, &chain, root);
+        if (chain.n_nodes < 2)
+            continue;
+        for (int i = 0; i < chain.n_nodes; i++)
+            chain.nodes[i]->mark = 1;
+        status = make_fused(draft, &chain);
     }
     free(order);
     return status;

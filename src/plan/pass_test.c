@@ -100,6 +100,108 @@ START_TEST(fuses_chains_to_the_same_bits) {
 }
 END_TEST
 
+// Numbers from -2 to 2 with NaN, infinities and zeros of both signs among them.
+static Tensor odd_numbers(DType dtype, Shape shape) {
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0};
+    Tensor value;
+    GOOD(tensor_new(dtype, shape, &value));
+    for (int64_t i = 0; i < tensor_count(&value); i++) {
+        double x = i % 7 == 0 ? odd[i / 7 % 5] : (double)(i % 97) / 24 - 2;
+        if (dtype == DT_float)
+            ((float *)value.data)[i] = (float)x;
+        else
+            ((double *)value.data)[i] = x;
+    }
+    return value;
+}
+
+static void fuses_to(Output x, Output y, int nodes, int selects) {
+    GOOD(formula.status);
+    ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "_Fused"), nodes);
+    ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "Select") + count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "SelectV2"),
+                     selects);
+    Shape shape = x.node->output_shapes[0];
+    shape.dims[0] = shape.dims[0] < 0 ? 600 : shape.dims[0];
+    Tensor value = odd_numbers(output_type(x), shape), plain, fused;
+    run(0, x, &value, y, &plain);
+    run(BIT(PASS_FUSE), x, &value, y, &fused);
+    ck_assert_int_eq(plain.dtype, fused.dtype);
+    ck_assert_uint_eq(tensor_bytes(&plain), tensor_bytes(&fused));
+    ck_assert_mem_eq(plain.data, fused.data, tensor_bytes(&plain));
+    tensor_clear(&plain);
+    tensor_clear(&fused);
+    tensor_clear(&value);
+}
+
+START_TEST(fuses_choices_and_comparisons) {
+    Formula *f = &formula;
+    for (int i = 0; i < 2; i++) {
+        Shape shape = SHAPE(64, 33);
+        AttrValue value = {.kind = ATTR_SHAPE, .shape = &shape};
+        Output x = formula_op(f, "Placeholder", NULL, 0,
+                              ATTRS(TYPE_ATTR("dtype", i ? DT_double : DT_float), {"shape", value}));
+        Output zeros = ZerosLike(x);
+        // One comparison, read by two choices of one chain; NaN and infinities lie in what isn't chosen, too.
+        Output positive = GreaterEqual(x, zeros);
+        fuses_to(x, Add(formula_3(f, "Select", positive, Sqrt(x), zeros),
+                        formula_3(f, "Select", positive, zeros, Neg(x))), 1, 0);
+        // Scalars on either side, and a condition for all.
+        fuses_to(x, Square(Select(Less(x, Scalar(1, x)), Scalar(-3, x), x)), 1, 0);
+        fuses_to(x, Square(Select(Less(x, Scalar(1, x)), x, Scalar(-3, x))), 1, 0);
+        // A sum of a list, of one value read twice.
+        Output same = Identity(x), once = Exp(same);
+        fuses_to(x, formula_of_list(f, "AddN", (Output[]){Neg(once), same, Square(once), same}, 4, NULL), 1, 0);
+        // A comparison that is fetched, or read as a bool, stays as it is.
+        Output both[] = {positive, Neg(formula_3(f, "Select", positive, same, zeros))};
+        ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, both, 2, "GreaterEqual"), 1);
+        ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, both, 2, "_Fused"), 1);
+        fuses_to(x, positive, 0, 0);
+        fuses_to(x, formula_1(f, "LogicalNot", GreaterEqual(Neg(x), zeros)), 0, 0);
+        // A condition for each slice is no elementwise one, and one that broadcasts isn't taken.
+        Output first = OpWith("Sum", ATTRS(BOOL_ATTR("keep_dims", false)), x, Ints(1));
+        Output slices = Less(first, ZerosLike(first));
+        fuses_to(x, Neg(formula_3(f, "Select", slices, same, zeros)), 0, 1);
+        Output column = OpWith("Sum", ATTRS(BOOL_ATTR("keep_dims", true)), x, Ints(1));
+        fuses_to(x, Neg(Select(Less(column, ZerosLike(column)), x, zeros)), 0, 1);
+    }
+}
+END_TEST
+
+START_TEST(fuses_what_cannot_broadcast_only_where_shapes_agree) {
+    Formula *f = &formula;
+    Tensor numbers = odd_numbers(DT_float, SHAPE(600)), one = odd_numbers(DT_float, SHAPE(1)), out;
+    Output x = placeholder(SHAPE(-1)), y = formula_tensor(f, &numbers);
+    Output known = Neg(y), positive = Less(y, Scalar(0, y));
+    static const char *const names[] = {"AddN", "Select", "Select", "ReluGrad"};
+    Output apart[] = {
+        formula_of_list(f, "AddN", (Output[]){x, y, known}, 3, NULL), formula_3(f, "Select", positive, x, known),
+        formula_3(f, "Select", Less(x, Scalar(0, x)), y, known), formula_2(f, "ReluGrad", x, y),
+    };
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        Output z = Square(Exp(apart[i]));  // the rest is fused
+        GOOD(f->status);
+        ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &z, 1, names[i]), 1);
+        ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &z, 1, "_Fused"), 1);
+        for (int passes = 0; passes < 2; passes++) {
+            Session *session = session_with(passes ? BIT(PASS_FUSE) : 0, 1);
+            StepSignature signature = {.feeds = &x, .fetches = &z, .n_feeds = 1, .n_fetches = 1};
+            const Tensor *fed = &one;
+            Status *status = session_run(session, &signature, &run_settings_default, &fed, &out);
+            ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
+            status_free(status);
+            session_free(session);
+        }
+    }
+    // Unknown shapes that are one: of what comes from one value, whatever is fed for it.
+    Output back = Identity(x), sum = formula_of_list(f, "AddN", (Output[]){Neg(back), back, Square(back)}, 3, NULL);
+    fuses_to(x, Exp(sum), 1, 0);
+    fuses_to(x, Exp(formula_3(f, "Select", Less(back, Scalar(0, x)), Neg(back), back)), 1, 0);
+    fuses_to(x, Exp(formula_2(f, "ReluGrad", back, Square(back))), 1, 0);
+    tensor_clear(&numbers);
+    tensor_clear(&one);
+}
+END_TEST
+
 // ---- contraction
 
 #define INTS_ATTR(name, ...) \
@@ -610,6 +712,8 @@ int main(void) {
     tcase_add_test(tests, merges_equal_nodes);
     tcase_add_test(tests, removes_identities_but_not_fetched_ones);
     tcase_add_test(tests, fuses_chains_to_the_same_bits);
+    tcase_add_test(tests, fuses_choices_and_comparisons);
+    tcase_add_test(tests, fuses_what_cannot_broadcast_only_where_shapes_agree);
     tcase_add_test(tests, contracts_bias_and_activations);
     tcase_add_test(tests, contracts_sums_whatever_the_batches);
     tcase_add_test(tests, contracts_depthwise_convolutions);

@@ -107,7 +107,7 @@ const Op op_AddN = {
     .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, complex64, "
                  "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, "
                  "variant}; commutative; aggregate",
-    .doc = "Sum of all inputs, which have one shape.", ADD_N, .simplify = add_n_simplify,
+    .doc = "Sum of all inputs, which have one shape.", ADD_N, .simplify = add_n_simplify, .flags = OP_ELEMENTWISE,
 };
 const Op op_AccumulateNV2 = {
     .signature = "AccumulateNV2(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, "

@@ -10,7 +10,8 @@ typedef struct {
     CopyPlan *spread[TILE_INPUTS]; // how; NULL where it is not spread
 } Fused;
 
-// Operands are written as two integers a step: i >= 0 is input i, i < 0 the result of step -1 - i.
+// Operands are written as three integers a step: i >= 0 is input i, i < 0 the result of step -1 - i. The third is a
+// choice's condition.
 static TileOperand operand_of(int64_t code) {
     return code >= 0 ? (TileOperand){false, (int16_t)code} : (TileOperand){true, (int16_t)(-1 - code)};
 }
@@ -50,21 +51,34 @@ static Status *prepare_input(Prepare *p, Fused *fused, int i) {
     return OK;
 }
 
+static Status *find_loop(Str name, DType dtype, TileStep *step, int32_t *picoseconds) {
+    enum { SELECT_PICOSECONDS = 60 };
+    if (str_is(name, "Select") || str_is(name, "SelectV2")) {
+        uint8_t size = (uint8_t)dtype_size(dtype);
+        step->loop = (ElementwiseLoop){.in_size = size, .out_size = size, .arity = 2};
+        step->select = elementwise_select(size);
+        *picoseconds += SELECT_PICOSECONDS;
+        return OK;
+    }
+    ElementwiseOp op = str_is(name, "AddN") ? ELEMENTWISE_Add : elementwise_named(name);
+    NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s", STR_ARGS(name));
+    *picoseconds += elementwise_picoseconds(op, &step->loop);
+    return OK;
+}
+
 static Status *make_program(Prepare *p, TileProgram **out) {
     const AttrValue *ops = node_list(p->node, "ops"), *args = node_list(p->node, "args");
-    NEED(p->n_in <= TILE_INPUTS && ops->n <= TILE_STEPS && args->n == 2 * ops->n, INTERNAL, "malformed chain");
+    NEED(p->n_in <= TILE_INPUTS && ops->n <= TILE_STEPS && args->n == 3 * ops->n, INTERNAL, "malformed chain");
     TileProgram *program = ARENA_NEW(p->lasting, TileProgram);
     NEED_MEMORY(program);
     program->n_inputs = (int16_t)p->n_in;
     program->n_steps = (int16_t)ops->n;
     for (int s = 0; s < ops->n; s++) {
         TileStep *step = &program->steps[s];
-        ElementwiseOp op = elementwise_named(ops->ss[s]);
-        NEED(op != ELEMENTWISE_OPS && elementwise_find(op, p->in[0]->dtype, &step->loop), INTERNAL, "no loop for %.*s",
-             STR_ARGS(ops->ss[s]));
-        program->picoseconds += elementwise_picoseconds(op, &step->loop);
-        step->a = operand_of(args->is[2 * s]);
-        step->b = operand_of(args->is[2 * s + 1]);
+        TRY(find_loop(ops->ss[s], p->out[0]->dtype, step, &program->picoseconds));
+        step->a = operand_of(args->is[3 * s]);
+        step->b = operand_of(args->is[3 * s + 1]);
+        step->c = operand_of(args->is[3 * s + 2]);
     }
     tile_program_registers(program);
     *out = program;
@@ -81,7 +95,9 @@ static Status *fused_prepare(Prepare *p) {
     program->count = shape_count(&p->out[0]->shape);
     for (int i = 0; i < p->n_in; i++)
         TRY(prepare_input(p, fused, i));
-    int64_t bytes = program->count * (1 + p->n_in) * (int64_t)dtype_size(p->out[0]->dtype);
+    int64_t bytes = program->count * (int64_t)dtype_size(p->out[0]->dtype);
+    for (int i = 0; i < p->n_in; i++)
+        bytes += program->count * (int64_t)dtype_size(p->in[i]->dtype);
     p->cost = fused->cost = kernel_cost(program->count, program->picoseconds, bytes);
     return OK;
 }
@@ -117,7 +133,7 @@ static Status *fused_run(Kernel *k) {
 }
 
 const Op op__Fused = {
-    .signature = "_Fused(inputs: N * T) -> output: T; N: int >= 1; T: type; ops: list(string); args: list(int)",
+    .signature = "_Fused(inputs: Tin) -> output: T; Tin: list(type) >= 1; T: type; ops: list(string); args: list(int)",
     .doc = "A chain of elementwise ops, one tile after the other.", .shape = shape_broadcast_all,
     .prepare = fused_prepare, .own_size = sizeof(Fused), .cpu = ANY_TYPE(fused_run), .inplace = BIT(0),
     .flags = OP_NO_GRADIENT,

@@ -146,6 +146,7 @@ const Op op_Select = {
     .doc = "Elements of t where the condition holds, else of e; a vector of conditions chooses slices.",
     .shape = select_shape, .grad = select_grad, .prepare = select_prepare, .own_size = sizeof(Selecting),
     .cpu = ANY_TYPE(select_run), .row = slices,
+    .flags = OP_ELEMENTWISE,
 };
 
 static void select_v2_grad(Formula *f) {
@@ -158,4 +159,5 @@ const Op op_SelectV2 = {
     .signature = "SelectV2(condition: bool, t: T, e: T) -> output: T; T: type",
     .doc = "Elements of t where the condition holds, else of e, with broadcasting.", .shape = shape_broadcast_all,
     .grad = select_v2_grad, .prepare = select_prepare, .own_size = sizeof(Selecting), .cpu = ANY_TYPE(select_run),
+    .flags = OP_ELEMENTWISE,
 };
