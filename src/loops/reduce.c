@@ -6,13 +6,15 @@
 
 #include "base/checked.h"
 #include "loops/level/table.h"
+#include "loops/move.h"
 
 enum {
     UNIT = 32768,         // elements read per unit, about
     SPLIT_FROM = 131072,  // fewer elements than this are never split
     SPLITS = 16,
     TILE = 1024,          // elements converted at a time
-    COLUMNS = 1024,       // widest unit of columns
+    COLUMNS = 1024,       // of a unit that keeps columns, while there are few
+    MOST_COLUMNS = 4096,
 };
 
 static Fold fold_of(ReduceOp op) {
@@ -77,7 +79,8 @@ static void cut(ReducePlan *plan) {
         plan->blocks = div_up(plan->outputs, plan->per_unit);
     } else {
         plan->columns = plan->dims[plan->rank - 1];
-        plan->width = min_i64(plan->columns, COLUMNS);
+        int64_t width = (int64_t)round_up((size_t)div_up(plan->columns, SPLITS), 64);
+        plan->width = min_i64(plan->columns, min_i64(MOST_COLUMNS, max_i64(COLUMNS, width)));
         int64_t cuts = plan->width ? div_up(plan->columns, plan->width) : 0;
         plan->blocks = plan->columns ? plan->outputs / plan->columns * cuts : 0;
     }
@@ -123,84 +126,69 @@ size_t reduce_scratch(const ReducePlan *plan) {
 
 static void begin(const ReducePlan *plan, void *acc, int64_t n) {
     Fold fold = fold_of(plan->op);
-    for (int64_t i = 0; i < n; i++)
-        switch (plan->compute) {
-        case DT_float: case DT_double:
-            ((double *)acc)[i] = fold == FOLD_PROD ? 1 : fold == FOLD_MAX ? -INFINITY : fold == FOLD_MIN ? INFINITY : 0;
-            break;
-        case DT_complex64: case DT_complex128: ((Complex128 *)acc)[i] = fold == FOLD_PROD; break;
-#define INTEGER_BEGIN(T, low, high) \
-    ((T *)acc)[i] = fold == FOLD_PROD ? 1 : fold == FOLD_MAX ? low : fold == FOLD_MIN ? high : 0
-        case DT_int32: INTEGER_BEGIN(int32_t, INT32_MIN, INT32_MAX); break;
-        case DT_int64: INTEGER_BEGIN(int64_t, INT64_MIN, INT64_MAX); break;
-        case DT_uint32: INTEGER_BEGIN(uint32_t, 0, UINT32_MAX); break;
-        case DT_uint64: INTEGER_BEGIN(uint64_t, 0, UINT64_MAX); break;
-        default: ((uint8_t *)acc)[i] = fold == FOLD_MIN; break;
-        }
+    _Alignas(Complex128) char one[sizeof(Complex128)];
+#define BEGIN(T, low, high) *(T *)one = fold == FOLD_PROD ? 1 : fold == FOLD_MAX ? low : fold == FOLD_MIN ? high : 0
+    switch (plan->compute) {
+    case DT_float: case DT_double: BEGIN(double, -INFINITY, INFINITY); break;
+    case DT_complex64: case DT_complex128: *(Complex128 *)one = fold == FOLD_PROD; break;
+    case DT_int32: BEGIN(int32_t, INT32_MIN, INT32_MAX); break;
+    case DT_int64: BEGIN(int64_t, INT64_MIN, INT64_MAX); break;
+    case DT_uint32: BEGIN(uint32_t, 0, UINT32_MAX); break;
+    case DT_uint64: BEGIN(uint64_t, 0, UINT64_MAX); break;
+    default: BEGIN(uint8_t, 0, 1); break;
+    }
+    fill_run(one, plan->accumulator, acc, n);
 }
 
-// *left = fold(*left, *right), both accumulators.
-static void join(const ReducePlan *plan, void *left, const void *right) {
+// left[i] = fold(left[i], right[i]), n accumulators each.
+static void join(const ReducePlan *plan, void *left, const void *right, int64_t n) {
     Fold fold = fold_of(plan->op);
 #define JOIN(T, WRAP)                                                                            \
-    do {                                                                                         \
-        T x = *(T *)left, y = *(const T *)right;                                                 \
-        *(T *)left = fold == FOLD_PROD  ? (T)((WRAP)x * (WRAP)y)                                 \
-                     : fold == FOLD_MAX ? (x > y || x != x ? x : y)                              \
-                     : fold == FOLD_MIN ? (x < y || x != x ? x : y)                              \
-                                        : (T)((WRAP)x + (WRAP)y);                                \
-    } while (0)
-    switch (plan->compute) {
-    case DT_float: case DT_double: JOIN(double, double); break;
-    case DT_int32: JOIN(int32_t, uint32_t); break;
-    case DT_int64: JOIN(int64_t, uint64_t); break;
-    case DT_uint32: JOIN(uint32_t, uint32_t); break;
-    case DT_uint64: JOIN(uint64_t, uint64_t); break;
-    case DT_complex64: case DT_complex128: {
-        Complex128 x = *(Complex128 *)left, y = *(const Complex128 *)right;
-        *(Complex128 *)left = fold == FOLD_PROD ? x * y : x + y;
-        break;
+    for (int64_t i = 0; i < n; i++) {                                                            \
+        T x = ((T *)left)[i], y = ((const T *)right)[i];                                         \
+        ((T *)left)[i] = fold == FOLD_PROD  ? (T)((WRAP)x * (WRAP)y)                             \
+                         : fold == FOLD_MAX ? (x > y || x != x ? x : y)                          \
+                         : fold == FOLD_MIN ? (x < y || x != x ? x : y)                          \
+                                            : (T)((WRAP)x + (WRAP)y);                            \
     }
-    default: JOIN(uint8_t, uint32_t); break;
+    switch (plan->compute) {
+    case DT_float: case DT_double: JOIN(double, double) break;
+    case DT_int32: JOIN(int32_t, uint32_t) break;
+    case DT_int64: JOIN(int64_t, uint64_t) break;
+    case DT_uint32: JOIN(uint32_t, uint32_t) break;
+    case DT_uint64: JOIN(uint64_t, uint64_t) break;
+    case DT_complex64: case DT_complex128:
+        for (int64_t i = 0; i < n; i++) {
+            Complex128 *x = (Complex128 *)left + i, y = ((const Complex128 *)right)[i];
+            *x = fold == FOLD_PROD ? *x * y : *x + y;
+        }
+        break;
+    default: JOIN(uint8_t, uint32_t) break;
     }
 }
 
-// The result of an accumulator as an element of the compute type.
+// The results of n accumulators as elements of the compute type.
 static void settle(const ReducePlan *plan, const void *acc, void *out, int64_t n) {
     bool mean = plan->op == REDUCE_MEAN, norm = plan->op == REDUCE_NORM;
     double count = (double)plan->folded;
     int64_t whole = max_i64(1, plan->folded);
-    for (int64_t i = 0; i < n; i++)
-        switch (plan->compute) {
-        case DT_float: case DT_double: {
-            double x = ((const double *)acc)[i];
-            x = mean ? x / count : norm ? sqrt(x) : x;
-            if (plan->compute == DT_float)
-                ((float *)out)[i] = (float)x;
-            else
-                ((double *)out)[i] = x;
-            break;
-        }
-        case DT_complex64: case DT_complex128: {
-            Complex128 x = ((const Complex128 *)acc)[i];
-            x = mean ? x / count : x;
-            if (plan->compute == DT_complex64)
-                ((Complex64 *)out)[i] = (Complex64)x;
-            else
-                ((Complex128 *)out)[i] = x;
-            break;
-        }
-#define INTEGER_SETTLE(T, Wide)                                                 \
-    do {                                                                  \
-        T x = ((const T *)acc)[i];                                        \
-        ((T *)out)[i] = mean ? (T)((Wide)x / (Wide)whole) : norm ? (T)sqrt(fmax((double)x, 0)) : x; \
-    } while (0)
-        case DT_int32: INTEGER_SETTLE(int32_t, int64_t); break;
-        case DT_int64: INTEGER_SETTLE(int64_t, int64_t); break;
-        case DT_uint32: INTEGER_SETTLE(uint32_t, uint64_t); break;
-        case DT_uint64: INTEGER_SETTLE(uint64_t, uint64_t); break;
-        default: ((uint8_t *)out)[i] = ((const uint8_t *)acc)[i]; break;
-        }
+#define SETTLE(T, A, result)                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                            \
+        A x = ((const A *)acc)[i];                                                               \
+        ((T *)out)[i] = (T)(result);                                                             \
+    }
+#define SETTLE_INTEGER(T, Wide) SETTLE(T, T, mean ? (T)((Wide)x / (Wide)whole) : norm ? (T)sqrt(fmax((double)x, 0)) : x)
+    switch (plan->compute) {
+    case DT_float: SETTLE(float, double, mean ? x / count : norm ? sqrt(x) : x) break;
+    case DT_double: SETTLE(double, double, mean ? x / count : norm ? sqrt(x) : x) break;
+    case DT_complex64: SETTLE(Complex64, Complex128, mean ? x / count : x) break;
+    case DT_complex128: SETTLE(Complex128, Complex128, mean ? x / count : x) break;
+    case DT_int32: SETTLE_INTEGER(int32_t, int64_t) break;
+    case DT_int64: SETTLE_INTEGER(int64_t, int64_t) break;
+    case DT_uint32: SETTLE_INTEGER(uint32_t, uint64_t) break;
+    case DT_uint64: SETTLE_INTEGER(uint64_t, uint64_t) break;
+    default: memcpy(out, acc, (size_t)n); break;
+    }
 }
 
 // Writes n results to out[at ...], or, where the work is split, keeps the accumulators for finish.
@@ -349,7 +337,7 @@ static void run_rows(const ReducePlan *plan, const char *in, void *out, void *sc
 // are neighbours in memory are folded several rows abreast.
 static void run_columns(const ReducePlan *plan, const char *in, void *out, void *scratch, int64_t block,
                         int64_t split) {
-    _Alignas(64) char acc[COLUMNS * 16];
+    _Alignas(64) char acc[MOST_COLUMNS * 16];
     int64_t cuts = div_up(plan->columns, plan->width), strip = block / cuts, at = block % cuts * plan->width;
     int64_t n = min_i64(plan->width, plan->columns - at);
     int inner = plan->rank - 2;  // the folded dimension beside the columns
@@ -373,13 +361,8 @@ static void run_columns(const ReducePlan *plan, const char *in, void *out, void 
                           plan->step[inner], n, acc);
         } while (walk_next(&folded));
     }
-    for (int64_t k = 1; k < abreast; k++) {
-        for (int64_t j = 0; j < n; j++) {
-            char *left = acc + (size_t)j * plan->accumulator;
-            const char *right = acc + (size_t)(k * n + j) * plan->accumulator;
-            join(plan, left, right);
-        }
-    }
+    for (int64_t k = 1; k < abreast; k++)
+        join(plan, acc, acc + (size_t)(k * n) * plan->accumulator, n);
     deliver(plan, acc, out, scratch, split, strip * plan->columns + at, n);
 }
 
@@ -399,11 +382,12 @@ void reduce_finish(const ReducePlan *plan, void *out, const void *scratch) {
     ReducePlan whole = *plan;
     whole.splits = 1;
     const char *partial = scratch;
-    for (int64_t o = 0; o < plan->outputs; o++) {
-        Complex128 acc;
-        memcpy(&acc, partial + (size_t)o * plan->accumulator, plan->accumulator);
+    _Alignas(64) char acc[TILE * 16];
+    for (int64_t at = 0; at < plan->outputs; at += TILE) {
+        int64_t n = min_i64(TILE, plan->outputs - at);
+        memcpy(acc, partial + (size_t)at * plan->accumulator, (size_t)n * plan->accumulator);
         for (int64_t s = 1; s < plan->splits; s++)
-            join(plan, &acc, partial + (size_t)(s * plan->outputs + o) * plan->accumulator);
-        deliver(&whole, &acc, out, NULL, 0, o, 1);
+            join(plan, acc, partial + (size_t)(s * plan->outputs + at) * plan->accumulator, n);
+        deliver(&whole, acc, out, NULL, 0, at, n);
     }
 }

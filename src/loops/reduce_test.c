@@ -122,6 +122,21 @@ START_TEST(large_reductions_are_split) {
 }
 END_TEST
 
+START_TEST(columns_go_several_rows_at_once) {
+    // More columns than a unit keeps, a last unit that is narrower, more rows than a block and some left over.
+    static const Shape shapes[] = {SHAPE(75, 20001), SHAPE(8, 70003), SHAPE(141, 1030), SHAPE(3, 67, 4099)};
+    for (int l = 0; l < 3; l++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes && loops_choose_level(levels[l]); s++) {
+            uint32_t axes = shapes[s].rank == 3 ? 2 : 1;
+            check_one(REDUCE_SUM, DT_float, &shapes[s], axes);
+            check_one(REDUCE_SQUARES, DT_double, &shapes[s], axes);
+            check_one(REDUCE_MEAN, DT_bfloat16, &shapes[s], axes);
+            check_one(REDUCE_MIN, DT_int16, &shapes[s], axes);
+            check_one(REDUCE_PROD, DT_complex64, &shapes[s], axes);
+        }
+}
+END_TEST
+
 START_TEST(nothing_gives_the_neutral_element) {
     Shape none = SHAPE(3, 0);
     ReducePlan plan;
@@ -159,6 +174,23 @@ START_TEST(sums_are_accurate) {
     reduce_run(&plan, in, &out, scratch, 0, plan.units);
     reduce_finish(&plan, &out, scratch);
     ck_assert(fabs((double)out - want) < want * 1e-6);
+    free(in), free(scratch);
+}
+END_TEST
+
+START_TEST(sums_of_columns_are_accurate) {
+    enum { ROWS = 20000, N = 37 };
+    float *in = malloc(ROWS * N * 4), out[N];
+    double want[N] = {0};
+    for (int i = 0; i < ROWS * N; i++)
+        in[i] = 0.1f + (float)small_random(1000) * 1e-3f, want[i % N] += (double)in[i];
+    ReducePlan plan;
+    ck_assert(reduce_prepare(REDUCE_SUM, DT_float, &SHAPE(ROWS, N), 1, &plan));
+    void *scratch = malloc(reduce_scratch(&plan));
+    reduce_run(&plan, in, out, scratch, 0, plan.units);
+    reduce_finish(&plan, out, scratch);
+    for (int i = 0; i < N; i++)
+        EXPECT(fabs((double)out[i] - want[i]) < want[i] * 1e-6, "column %d", i);
     free(in), free(scratch);
 }
 END_TEST
@@ -224,8 +256,10 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, every_axis_op_and_type);
     tcase_add_test(tests, large_reductions_are_split);
+    tcase_add_test(tests, columns_go_several_rows_at_once);
     tcase_add_test(tests, nothing_gives_the_neutral_element);
     tcase_add_test(tests, sums_are_accurate);
+    tcase_add_test(tests, sums_of_columns_are_accurate);
     tcase_add_test(tests, extremes_are_found);
     tcase_add_test(tests, scans_run_both_ways);
     suite_add_tcase(suite, tests);

@@ -8,7 +8,8 @@
 #define FN(fold) PASTE3(fold, NAME)
 
 enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4, FN(BLOCK) = 1024,
-       FN(NARROW) = 64 / sizeof(T), FN(FEW) = FN(NARROW) * 16 };
+       FN(NARROW) = 64 / sizeof(T), FN(FEW) = FN(NARROW) * 16,
+       FN(TILE) = 16384 / sizeof(T) };
 
 // Half of the sums to the other half: with lengths that the compiler knows.
 #define FOLD_HALF(all, half, join)                                                                            \
@@ -48,11 +49,34 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
         FOLD_HALF(n_wide, 1, join)                                                                            \
         return wide[0];                                                                                       \
     }
+// Eight rows into a tile of running values: memory streams from eight places at once, and the tile moves once for all.
+#define FOLD_ONE(k, step)                                                                                     \
+        {                                                                                                     \
+            T x = p[j + k * stride];                                                                          \
+            y = step;                                                                                         \
+        }
+#define FOLD_EIGHT(name, step)                                                                                \
+    INLINE void FN(name)(const T *restrict p, int64_t stride, int64_t n, T *restrict tile) {                  \
+        VECTOR_LOOP                                                                                           \
+        for (int64_t j = 0; j < n; j++) {                                                                     \
+            T y = tile[j];                                                                                    \
+            FOLD_ONE(0, step)                                                                                 \
+            FOLD_ONE(1, step)                                                                                 \
+            FOLD_ONE(2, step)                                                                                 \
+            FOLD_ONE(3, step)                                                                                 \
+            FOLD_ONE(4, step)                                                                                 \
+            FOLD_ONE(5, step)                                                                                 \
+            FOLD_ONE(6, step)                                                                                 \
+            FOLD_ONE(7, step)                                                                                 \
+            tile[j] = y;                                                                                      \
+        }                                                                                                     \
+    }
 // A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a tree;
 // a vector of sums where the row is too short for more.
 #define FOLD_LOOPS(fold, begin, step, join)                                                                   \
     FOLD_LANES(fold##_block, FN(SPREAD), FN(WIDE), begin, step, join)                                         \
     FOLD_LANES(fold##_narrow, FN(NARROW), FN(NARROW), begin, step, join)                                      \
+    FOLD_EIGHT(fold##_eight, step)                                                                            \
     static inline A FN(fold##_short)(const T *p, int64_t n) {                                                 \
         T rest = begin;                                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                     \
@@ -86,16 +110,17 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
         }                                                                                                     \
     }                                                                                                         \
     static void FN(fold##_rows)(const void *in, int64_t rows, int64_t stride, int64_t n, void *acc) {         \
-        enum { TILE = 1024 / sizeof(T) };                                                                     \
-        for (int64_t at = 0; at < n; at += TILE) {                                                            \
-            int64_t width = n - at < TILE ? n - at : TILE;                                                    \
+        for (int64_t at = 0; at < n; at += FN(TILE)) {                                                        \
+            int64_t width = n - at < FN(TILE) ? n - at : FN(TILE);                                            \
             A *total = (A *)acc + at;                                                                         \
             for (int64_t first = 0; first < rows; first += 64) {                                              \
-                int64_t last = rows - first < 64 ? rows : first + 64;                                         \
-                T tile[TILE];                                                                                 \
+                int64_t last = rows - first < 64 ? rows : first + 64, r = first;                              \
+                T tile[FN(TILE)];                                                                             \
                 for (int64_t j = 0; j < width; j++)                                                           \
                     tile[j] = begin;                                                                          \
-                for (int64_t r = first; r < last; r++) {                                                      \
+                for (; r + 8 <= last; r += 8)                                                                 \
+                    FN(fold##_eight)((const T *)in + r * stride + at, stride, width, tile);                   \
+                for (; r < last; r++) {                                                                       \
                     const T *p = (const T *)in + r * stride + at;                                             \
                     for (int64_t j = 0; j < width; j++) {                                                     \
                         T x = p[j], y = tile[j];                                                              \
@@ -124,6 +149,8 @@ REDUCE_FOLDS
 #undef FOLD_LOOPS
 #undef FOLD_LANES
 #undef FOLD_HALF
+#undef FOLD_EIGHT
+#undef FOLD_ONE
 #undef FOLD_TWIN
 #undef TWIN
 #undef TEXT
