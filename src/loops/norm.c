@@ -23,31 +23,43 @@ static size_t width(DType dtype) {
 }
 
 void softmax_rows(DType dtype, const void *x, void *y, int64_t rows, int64_t n, bool logarithm) {
-    loops_table()->window->softmax[slot(dtype)](x, y, rows, n, logarithm);
+    loops_table()->softmax->softmax[slot(dtype)](x, y, rows, n, logarithm);
 }
 
-void cross_entropy_rows(DType dtype, const void *logits, const void *labels, void *loss, void *gradient, int64_t rows,
-                        int64_t n) {
-    loops_table()->window->cross_entropy[slot(dtype)](logits, labels, loss, gradient, rows, n);
+void cross_entropy_rows(DType dtype, const void *logits, const void *labels, const void *factor, void *loss,
+                        void *gradient, int64_t rows, int64_t n) {
+    loops_table()->softmax->cross_entropy[slot(dtype)](logits, labels, factor, loss, gradient, rows, n);
 }
 
-int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *labels, DType index, void *loss,
-                                  void *gradient, int64_t rows, int64_t n) {
-    const WindowTable *table = loops_table()->window;
+static void spoil_row(DType dtype, void *loss, void *gradient, int64_t r, int64_t n) {
+    put(dtype, loss, r, (double)NAN);
+    for (int64_t i = r * n; i < (r + 1) * n; i++)
+        put(dtype, gradient, i, (double)NAN);
+}
+
+int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *labels, DType index, const void *factor,
+                                  void *loss, void *gradient, int64_t rows, int64_t n) {
+    enum { STRIP = 64 };
     size_t size = width(dtype);
-    int64_t bad = -1;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t label = index == DT_int32 ? ((const int32_t *)labels)[r] : ((const int64_t *)labels)[r];
-        char *to = (char *)gradient + (size_t)(r * n) * size;
-        if (label < 0 || label >= n) {
-            bad = r;
-            put(dtype, loss, r, (double)NAN);
-            for (int64_t i = 0; i < n; i++)
-                put(dtype, to, i, (double)NAN);
-            continue;
+    int64_t bad = -1, wide[STRIP];
+    bool good[STRIP];
+    for (int64_t first = 0; first < rows; first += STRIP) {
+        int64_t count = min_i64(STRIP, rows - first), faults = 0;
+        for (int64_t r = 0; r < count; r++) {
+            int64_t label = index == DT_int32 ? ((const int32_t *)labels)[first + r] : ((const int64_t *)labels)[first + r];
+            good[r] = label >= 0 && label < n;
+            wide[r] = good[r] ? label : 0;
+            faults += !good[r];
         }
-        table->sparse_cross_entropy[slot(dtype)]((const char *)logits + (size_t)(r * n) * size, &label,
-                                                 (char *)loss + (size_t)r * size, to, 1, n);
+        size_t at = (size_t)first * size, whole = at * (size_t)n;
+        loops_table()->softmax->sparse_cross_entropy[slot(dtype)](
+            (const char *)logits + whole, wide, factor ? (const char *)factor + at : NULL, (char *)loss + at,
+            (char *)gradient + whole, count, n);
+        for (int64_t r = 0; faults && r < count; r++)
+            if (!good[r]) {
+                bad = first + r;
+                spoil_row(dtype, loss, gradient, bad, n);
+            }
     }
     return bad;
 }

@@ -6,13 +6,14 @@
 
 // y = e^x / sum e^x of each row, or its logarithm. n >= 1; y may be x.
 void softmax_rows(DType dtype, const void *x, void *y, int64_t rows, int64_t n, bool logarithm);
-// loss[r] = sum labels * (ln sum e^x - x) and gradient = softmax - labels. n >= 1; gradient may be logits.
-void cross_entropy_rows(DType dtype, const void *logits, const void *labels, void *loss, void *gradient, int64_t rows,
-                        int64_t n);
+// loss[r] = sum labels * (ln sum e^x - x) and gradient = (softmax - labels) * factor[r]; NULL: 1. n >= 1; gradient may be
+// logits.
+void cross_entropy_rows(DType dtype, const void *logits, const void *labels, const void *factor, void *loss,
+                        void *gradient, int64_t rows, int64_t n);
 // The same for one label per row, int32 or int64. Returns -1, or a row whose label is outside [0, n): its loss and
 // gradient are NaN, as TensorFlow's are on devices that can't report.
-int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *labels, DType index, void *loss,
-                                  void *gradient, int64_t rows, int64_t n);
+int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *labels, DType index, const void *factor,
+                                  void *loss, void *gradient, int64_t rows, int64_t n);
 
 // ---- batch normalisation of [rows, channels] ----
 

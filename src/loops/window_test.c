@@ -214,7 +214,7 @@ START_TEST(softmax_and_losses) {
         for (int n = 1; n < 700 && loops_choose_level(levels[l]); n = n * 3 + 1)
             for (int d = 0; d < 2; d++) {
                 DType dtype = d ? DT_double : DT_float;
-                enum { ROWS = 5 };
+                enum { ROWS = 37 };
                 Values x = values(dtype, ROWS * n), labels = values(dtype, ROWS * n), y = values(dtype, ROWS * n);
                 Values loss = values(dtype, ROWS), sparse_loss = values(dtype, ROWS), sparse = values(dtype, ROWS * n);
                 double *soft = malloc(ROWS * (size_t)n * 8), *log_soft = malloc(ROWS * (size_t)n * 8), want[ROWS];
@@ -235,13 +235,13 @@ START_TEST(softmax_and_losses) {
                 }
                 softmax_rows(dtype, x.raw, y.raw, ROWS, n, false), expect_close(&y, soft, "softmax");
                 softmax_rows(dtype, x.raw, y.raw, ROWS, n, true), expect_close(&y, log_soft, "log softmax");
-                cross_entropy_rows(dtype, x.raw, labels.raw, loss.raw, y.raw, ROWS, n);
+                cross_entropy_rows(dtype, x.raw, labels.raw, NULL, loss.raw, y.raw, ROWS, n);
                 expect_close(&loss, want, "loss"), expect_close(&y, gradient, "loss gradient");
-                ck_assert_int_eq(sparse_cross_entropy_rows(dtype, x.raw, picks, DT_int32, sparse_loss.raw, sparse.raw, ROWS, n), -1);
+                ck_assert_int_eq(sparse_cross_entropy_rows(dtype, x.raw, picks, DT_int32, NULL, sparse_loss.raw, sparse.raw, ROWS, n), -1);
                 for (int r = 0; r < ROWS; r++) soft[r * n + picks[r]] -= 1;
                 expect_close(&sparse_loss, sparse_want, "sparse loss"), expect_close(&sparse, soft, "sparse gradient");
                 picks[2] = n;
-                ck_assert_int_eq(sparse_cross_entropy_rows(dtype, x.raw, picks, DT_int32, sparse_loss.raw, sparse.raw, ROWS, n), 2);
+                ck_assert_int_eq(sparse_cross_entropy_rows(dtype, x.raw, picks, DT_int32, NULL, sparse_loss.raw, sparse.raw, ROWS, n), 2);
                 ck_assert(isnan(at(&sparse_loss, 2)));
                 release(&x), release(&labels), release(&y), release(&loss), release(&sparse_loss), release(&sparse);
                 free(soft), free(log_soft), free(gradient);
@@ -249,6 +249,67 @@ START_TEST(softmax_and_losses) {
     float big[2] = {1000, 1000}, out[2];
     softmax_rows(DT_float, big, out, 1, 2, false);
     ck_assert(out[0] == 0.5f && out[1] == 0.5f);
+}
+END_TEST
+
+// A row's bits are the same alone and among others, in place and not; factors go to the gradient and nowhere else.
+START_TEST(losses_by_rows) {
+    enum { ROWS = 41 };
+    static const int64_t lengths[] = {1, 2, 3, 4, 7, 10, 31, 128, 129, 1000, 1531};
+    for (int l = 0; l < 3; l++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths && loops_choose_level(levels[l]); i++) {
+            int64_t n = lengths[i], picks[ROWS];
+            size_t row = (size_t)n * 4;
+            Values x = values(DT_float, ROWS * (int)n), p = values(DT_float, ROWS * (int)n), f = values(DT_float, ROWS);
+            Values g = values(DT_float, ROWS * (int)n), h = values(DT_float, ROWS * (int)n);
+            float loss[ROWS], again[ROWS], *gradient = g.raw, *factor = f.raw, *one = malloc(row);
+            for (int r = 0; r < ROWS; r++)
+                picks[r] = (r * 7) % n;
+            sparse_cross_entropy_rows(DT_float, x.raw, picks, DT_int64, NULL, loss, g.raw, ROWS, n);
+            memcpy(h.raw, x.raw, ROWS * row);
+            sparse_cross_entropy_rows(DT_float, h.raw, picks, DT_int64, factor, again, h.raw, ROWS, n);
+            ck_assert_mem_eq(loss, again, sizeof loss);
+            for (int64_t k = 0; k < ROWS * n; k++)
+                if (((float *)h.raw)[k] != gradient[k] * factor[k / n])
+                    ck_abort_msg("%lld of rows of %lld: %g", (long long)k, (long long)n, (double)gradient[k]);
+            for (int r = 0; r < ROWS; r++) {
+                sparse_cross_entropy_rows(DT_float, (float *)x.raw + r * n, picks + r, DT_int64, NULL, again, one, 1, n);
+                ck_assert(again[0] == loss[r] && !memcmp(one, gradient + r * n, row));
+            }
+            cross_entropy_rows(DT_float, x.raw, p.raw, NULL, loss, g.raw, ROWS, n);
+            memcpy(h.raw, x.raw, ROWS * row);
+            cross_entropy_rows(DT_float, h.raw, p.raw, factor, again, h.raw, ROWS, n);
+            ck_assert_mem_eq(loss, again, sizeof loss);
+            for (int64_t k = 0; k < ROWS * n; k++)
+                if (((float *)h.raw)[k] != gradient[k] * factor[k / n])
+                    ck_abort_msg("%lld of dense rows of %lld", (long long)k, (long long)n);
+            softmax_rows(DT_float, x.raw, g.raw, ROWS, n, false);
+            softmax_rows(DT_float, (float *)x.raw + 39 * n, one, 1, n, false);
+            ck_assert_mem_eq(one, gradient + 39 * n, row);
+            release(&x), release(&p), release(&f), release(&g), release(&h), free(one);
+        }
+}
+END_TEST
+
+// What is far below the greatest is nothing; what is no number makes its row none, and no other row.
+START_TEST(rows_without_numbers) {
+    static const uint32_t odd = 0x7fc00123;  // a NaN with bits of its own
+    for (int l = 0; l < 3; l++)
+        for (int n = 2; n < 700 && loops_choose_level(levels[l]); n = n * 5 + 1) {
+            float *x = calloc(20 * (size_t)n, 4), *y = malloc(20 * (size_t)n * 4);
+            memcpy(&x[5 * n + n - 1], &odd, 4), memcpy(&x[6 * n], &odd, 4);
+            x[7 * n + 1] = INFINITY, x[8 * n + 1] = -INFINITY, x[9 * n + 1] = -90, x[10 * n + 1] = -1e30f;
+            x[11 * n + 1] = 300;
+            softmax_rows(DT_float, x, y, 20, n, false);
+            for (int r = 0; r < 20; r++) {
+                float sum = 0;
+                for (int i = 0; i < n; i++)
+                    sum += y[r * n + i];
+                ck_assert(r >= 5 && r <= 7 ? isnan(sum) : fabsf(sum - 1) < 1e-5f);
+            }
+            ck_assert(y[8 * n + 1] == 0 && y[9 * n + 1] < 1.2e-38f && y[10 * n + 1] == 0 && y[11 * n + 1] == 1);
+            free(x), free(y);
+        }
 }
 END_TEST
 
@@ -363,6 +424,8 @@ int main(void) {
     tcase_add_test(tests, convolutions);
     tcase_add_test(tests, pools);
     tcase_add_test(tests, softmax_and_losses);
+    tcase_add_test(tests, losses_by_rows);
+    tcase_add_test(tests, rows_without_numbers);
     tcase_add_test(tests, batch_normalisation);
     tcase_add_test(tests, local_response);
     suite_add_tcase(suite, tests);

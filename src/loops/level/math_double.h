@@ -7,6 +7,7 @@
 #define f64_fabs __builtin_fabs
 #define f64_sqrt __builtin_sqrt
 #define f64_exp exp
+#define f64_exp_below exp
 #define f64_expm1 expm1
 #define f64_log log
 #define f64_log1p log1p

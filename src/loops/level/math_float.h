@@ -81,6 +81,22 @@ INLINE float f32_exp(float x) {
     return p * first * second;
 }
 
+// The same for x <= 0 in one scaling: results below 2^-126 are 0.
+INLINE float f32_exp_below(float x) {
+    float shifted = x * 1.44269504089f + 12582912.0f;
+    float kf = shifted - 12582912.0f;
+    float r = x - kf * 0.693359375f;
+    r = r + kf * 2.12194440e-4f;
+    float p = 0.0013814219773927751f;
+    p = p * r + 0.0083688988742079678f;
+    p = p * r + 0.04166840576586673f;
+    p = p * r + 0.16666519127926491f;
+    p = p * r + 0.49999993346222132f;
+    p = p * (r * r) + r + 1.0f;
+    float y = p * float_of_bits((float_bits(shifted) << 23) + 0x3f800000u);
+    return x < -87.3365f ? 0.0f : y;
+}
+
 // ln((1 + f) 2^k) + more, for 1 + f in [sqrt(1/2), sqrt(2)) and a small `more`.
 INLINE float f32_log_of(float f, float k, float more) {
     float p = 0.067466843392271506f;

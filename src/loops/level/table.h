@@ -42,12 +42,17 @@ typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, voi
 // Blocks counter + skip, counter + skip + 1 ... of a Philox generator.
 typedef void (*PhiloxFn)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);
 
-// Arrays by type: [0] float, [1] double and, for pooling, [2] int32, [3] int64. The contracts are those of norm.h.
+// Arrays by type: [0] float, [1] double. The contracts are those of norm.h.
 typedef struct {
     void (*softmax[2])(const void *in, void *out, int64_t rows, int64_t n, bool logarithm);
-    void (*cross_entropy[2])(const void *logits, const void *labels, void *loss, void *gradient, int64_t rows, int64_t n);
-    void (*sparse_cross_entropy[2])(const void *logits, const int64_t *labels, void *loss, void *gradient, int64_t rows,
-                                    int64_t n);
+    void (*cross_entropy[2])(const void *logits, const void *labels, const void *factor, void *loss, void *gradient,
+                             int64_t rows, int64_t n);
+    void (*sparse_cross_entropy[2])(const void *logits, const int64_t *labels, const void *factor, void *loss,
+                                    void *gradient, int64_t rows, int64_t n);
+} SoftmaxTable;
+
+// Arrays by type: [0] float, [1] double and, for pooling, [2] int32, [3] int64. The contracts are those of norm.h.
+typedef struct {
     void (*moments[2])(const void *x, const void *y, const void *shift_x, const void *shift_y, const void *gate_a,
                        const void *gate_b, int64_t rows, int64_t channels, double *sums);
     void (*scale_rows[2])(const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
@@ -112,6 +117,7 @@ typedef struct {
     const ArgLoops *arg[TYPES];                // NULL for complex types
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
+    const SoftmaxTable *softmax;
     const WindowTable *window;
     const WinogradTable *winograd;
     PhiloxFn philox;

@@ -1,4 +1,4 @@
-// Rows of normalisations and losses, and the channel loops of pooling windows.
+// Rows of normalisations, and the channel loops of pooling windows.
 #include "loops/level/table.h"
 #include "loops/level/math_double.h"
 #include "loops/level/math_float.h"
@@ -104,9 +104,6 @@ POOL(i32, int32_t)
 POOL(i64, int64_t)
 
 const WindowTable LEVEL(loop_windows) = {
-    .softmax = {softmax_f32, softmax_f64},
-    .cross_entropy = {cross_entropy_f32, cross_entropy_f64},
-    .sparse_cross_entropy = {sparse_cross_entropy_f32, sparse_cross_entropy_f64},
     .moments = {moments_f32, moments_f64},
     .scale_rows = {scale_rows_f32, scale_rows_f64},
     .blend_rows = {blend_rows_f32, blend_rows_f64},

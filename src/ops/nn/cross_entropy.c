@@ -81,7 +81,7 @@ static void dense_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Entropy *own = work->own;
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
-    cross_entropy_rows(own->compute, work->logits + at, work->labels + at, work->loss + (size_t)first * size,
+    cross_entropy_rows(own->compute, work->logits + at, work->labels + at, NULL, work->loss + (size_t)first * size,
                        work->gradient + at, last - first, own->classes);
 }
 
@@ -153,7 +153,7 @@ static void sparse_rows(void *arg, int64_t first, int64_t last) {
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
     int64_t bad = sparse_cross_entropy_rows(own->compute, work->logits + at,
                                             work->labels + (size_t)first * dtype_size(work->index), work->index,
-                                            work->loss + (size_t)first * size, work->gradient + at, last - first,
+                                            NULL, work->loss + (size_t)first * size, work->gradient + at, last - first,
                                             own->classes);
     if (bad >= 0)
         atomic_store(&work->bad, first + bad);
