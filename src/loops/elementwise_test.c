@@ -63,7 +63,7 @@ START_TEST(float_loops_agree_with_double) {
         elementwise_run(&wide, wide_a, wide_b, flagged ? (void *)wide_flags : want, N, 1, 1);
         // Sums and differences that cancel are exact to the rounding of their parts, not of their result.
         bool cancels = strstr(elementwise_name((ElementwiseOp)op), "Grad") || op == ELEMENTWISE_Add ||
-                       op == ELEMENTWISE_Sub || op == ELEMENTWISE_SquaredDifference;
+                       op == ELEMENTWISE_Sub || op == ELEMENTWISE_AddScaled || op == ELEMENTWISE_SquaredDifference;
         bool steps = op == ELEMENTWISE_FloorMod || op == ELEMENTWISE_FloorDiv || op == ELEMENTWISE_TruncateDiv ||
                      op == ELEMENTWISE_TruncateMod;
         for (int i = 0; i < N; i++) {

@@ -13,6 +13,14 @@ static bool is_constant_node(const Node *node) {
     return node->value != NULL;
 }
 
+// Not only waited for, as one that has been folded may still be.
+static bool is_read(const Node *node) {
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (node->uses.p[i].index != CONTROL)
+            return true;
+    return false;
+}
+
 static bool may_fold(const Node *node) {
     const Op *op = node_op(node);
     if (!op || !op->cpu || op->flow != FLOW_NONE || (op->open && !(op->flags & OP_CACHES)) || node_is_stateful(node) ||
@@ -84,7 +92,7 @@ static Status *fold_node(Draft *draft, Node *node) {
     const AttrValue *value = node->n_inputs || node->n_controls ? NULL : node_attr_find(node, "value");
     if (value && value->kind == ATTR_TENSOR && !node_is_stateful(node) && node->n_outputs == 1)
         return set_value(draft->graph, node, value->tensor);
-    if (!may_fold(node))
+    if (!may_fold(node) || !is_read(node))
         return OK;
     Tensor result;
     Status *status = compute(draft, node, &result);

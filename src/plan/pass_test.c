@@ -202,6 +202,26 @@ START_TEST(fuses_what_cannot_broadcast_only_where_shapes_agree) {
 }
 END_TEST
 
+// A constant that is the same all over is read as a scalar, one that isn't quite is not.
+START_TEST(fuses_constants) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(64, 33));
+    Tensor same = odd_numbers(DT_float, SHAPE(64, 33)), last, row = odd_numbers(DT_float, SHAPE(33));
+    for (int i = 0; i < 64 * 33; i++)
+        ((float *)same.data)[i] = 3;
+    GOOD(tensor_new(DT_float, SHAPE(64, 33), &last));
+    memcpy(last.data, same.data, tensor_bytes(&same));
+    ((float *)last.data)[64 * 33 - 1] = 4;
+    Output a = formula_tensor(f, &same), b = formula_tensor(f, &last), c = formula_tensor(f, &row);
+    fuses_to(x, Square(Select(Less(x, a), a, Scalar(0, x))), 1, 0);
+    fuses_to(x, Mul(Sub(a, Square(x)), b), 1, 0);
+    fuses_to(x, Add(Mul(b, x), Div(c, Exp(a))), 1, 0);
+    tensor_clear(&same);
+    tensor_clear(&last);
+    tensor_clear(&row);
+}
+END_TEST
+
 // ---- contraction
 
 #define INTS_ATTR(name, ...) \
@@ -596,6 +616,53 @@ START_TEST(states_are_waited_for) {
 }
 END_TEST
 
+// Constants don't: who reads them does instead, and only who hasn't waited anyway.
+START_TEST(constants_wait_for_none) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(10));
+    Output drawn = formula_op(f, "RandomUniform", (Output[]){Ints(10)}, 1,
+                              ATTRS(TYPE_ATTR("dtype", DT_float), INT_ATTR("seed", 1)));
+    Output two = Scalar(2, drawn), four = Square(two), y = Sin(Add(four, x)), z = Cos(Mul(drawn, four));
+    GOOD(f->status);
+    GOOD(node_add_control(two.node, drawn.node));
+    Session *session = session_with(BIT(PASS_CONTROL) | BIT(PASS_FOLD), 1);
+    Plan *plan = plan_of(session, x, (Output[]){y, z, drawn}, 3);
+    ck_assert_ptr_null(planned(plan, "Square"));
+    const Node *sum = planned(plan, "AddV2"), *product = planned(plan, "Mul");
+    ck_assert_ptr_nonnull(sum);
+    ck_assert_int_eq(sum->n_controls, 1);
+    ck_assert(str_is(sum->controls[0]->type->name, "RandomUniform"));
+    ck_assert_ptr_nonnull(product);
+    ck_assert_int_eq(product->n_controls, 0);
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
+START_TEST(sums_are_negated_afterwards) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(40, 30)), negative = Neg(x), y = Sum(negative, Ints(0), false);
+    GOOD(f->status);
+    Tensor value = odd_numbers(DT_float, SHAPE(40, 30)), plain, less;
+    for (int i = 0; i < 1200; i++)
+        ((float *)value.data)[i] = (float)(i % 89) / 9 - 3;
+    run(0, x, &value, y, &plain);
+    run(BIT(PASS_SIMPLIFY), x, &value, y, &less);
+    ck_assert_mem_eq(plain.data, less.data, 30 * sizeof(float));
+    for (int read = 0; read < 2; read++) {  // who is read by others as well stays
+        Session *session = session_with(BIT(PASS_SIMPLIFY), 1);
+        Plan *plan = plan_of(session, x, (Output[]){y, negative}, 1 + read);
+        const Node *sum = planned(plan, "Sum");
+        ck_assert_int_eq(str_is(sum->inputs[0].node->type->name, "Neg"), read);
+        plan_release(plan);
+        session_free(session);
+    }
+    tensor_clear(&plain);
+    tensor_clear(&less);
+    tensor_clear(&value);
+}
+END_TEST
+
 START_TEST(what_one_node_reads_goes_straight_to_it) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(1000));
@@ -713,6 +780,7 @@ int main(void) {
     tcase_add_test(tests, removes_identities_but_not_fetched_ones);
     tcase_add_test(tests, fuses_chains_to_the_same_bits);
     tcase_add_test(tests, fuses_choices_and_comparisons);
+    tcase_add_test(tests, fuses_constants);
     tcase_add_test(tests, fuses_what_cannot_broadcast_only_where_shapes_agree);
     tcase_add_test(tests, contracts_bias_and_activations);
     tcase_add_test(tests, contracts_sums_whatever_the_batches);
@@ -730,6 +798,8 @@ int main(void) {
     tcase_add_test(tests, norms_stay_where_they_can_not_join);
     tcase_add_test(tests, calculations_wait_for_none);
     tcase_add_test(tests, states_are_waited_for);
+    tcase_add_test(tests, constants_wait_for_none);
+    tcase_add_test(tests, sums_are_negated_afterwards);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);
     tcase_add_test(tests, packs_memory_to_the_bound);

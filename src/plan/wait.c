@@ -3,7 +3,8 @@
 //
 // 1. Who reads an identity that waits reads its input and waits itself. 2. Who waits for a NoOp waits for what that waits
 // for. 3. A calculation that waits for a calculation needn't: only for what of its past has a state, and is not of the
-// waiter's own past anyway. An update still waits, so that who reads the variable has read it.
+// waiter's own past anyway. An update still waits, so that who reads the variable has read it. 4. Where constants wait,
+// their readers do instead, so that what depends on constants alone can be folded.
 //
 // Plans with control flow stay as they are: deadness travels along waits. So do those of partial runs, whose feeds come late.
 #include <stdlib.h>
@@ -29,9 +30,17 @@ static bool is_pure(const Draft *draft, const Node *node) {
     return node->n_outputs > 0;
 }
 
+// Another name for its input, of shapes that are known and so have been checked.
+static bool is_checked_alias(const Node *node) {
+    const Op *op = node_op(node);
+    if (!op->cpu || op->cpu->run != kernel_nothing || !shape_is_known(&node->output_shapes[0]))
+        return false;
+    return shape_is_known(&node->inputs[0].node->output_shapes[node->inputs[0].index]);
+}
+
 // An alias costs nothing, and may be there to check.
 static bool is_calculation(const Draft *draft, const Node *node) {
-    return is_pure(draft, node) && !node_op(node)->alias;
+    return is_pure(draft, node) && (!node_op(node)->alias || is_checked_alias(node));
 }
 
 static void stop_waiting(Node *node, const Node *before) {
@@ -118,15 +127,21 @@ static void push_past(Walk *walk, size_t *n, const Node *node, const Node *excep
             push(walk, n, node->controls[i], mark);
 }
 
+// Marks the past of `node`, but not what it merely waits for `except` for.
+static void mark_past(Walk *walk, Node *node, const Node *except, int32_t mark) {
+    size_t n = 0;
+    node->mark = mark;
+    push_past(walk, &n, node, except, mark);
+    while (n && walk->work > 0)
+        push_past(walk, &n, walk->stack[--n], NULL, mark);
+}
+
 // What of the past of `before` has a state and is not of the past of `node`; -1: too much, or too far to look.
 static int what_counts(Walk *walk, Node *node, Node *before, Node *found[MOST]) {
     size_t n = 0;
     int count = 0;
     int32_t own = ++walk->mark;
-    node->mark = own;
-    push_past(walk, &n, node, before, own);
-    while (n && walk->work > 0)
-        push_past(walk, &n, walk->stack[--n], NULL, own);
+    mark_past(walk, node, before, own);
     push(walk, &n, before, own);
     while (n && walk->work > 0) {
         Node *past = walk->stack[--n];
@@ -160,6 +175,55 @@ static Status *loosen(Walk *walk, Node *node) {
     return OK;
 }
 
+// ---------------------------------------- constants that wait
+
+static bool is_constant(const Draft *draft, const Node *node, int depth) {
+    if (node->value)
+        return true;
+    if (!depth || !is_calculation(draft, node) || node->n_outputs != 1)
+        return false;
+    for (int i = 0; i < node->n_inputs; i++)
+        if (!is_constant(draft, node->inputs[i].node, depth - 1))
+            return false;
+    return true;
+}
+
+// Those that read a constant wait for what it waits for, where they don't anyway.
+static Status *hand_on(Walk *walk, Node *node) {
+    for (size_t i = 0; i < node->uses.n; i++) {
+        Node *reader = node->uses.p[i].node;
+        int32_t own = node->mark = ++walk->mark;  // the way through the constant doesn't count
+        mark_past(walk, reader, node, own);
+        if (walk->work <= 0)
+            return OK;
+        for (int c = 0; c < node->n_controls; c++)
+            if (node->controls[c]->mark < own)
+                TRY(node_add_control(reader, node->controls[c]));
+    }
+    while (node->n_controls > 0)
+        node_remove_control(node, node->n_controls - 1);
+    return OK;
+}
+
+// In order, so that a constant's readers that are constants hand on what they got.
+static Status *free_constants(Walk *walk) {
+    enum { DEPTH = 4 };
+    size_t n;
+    Graph *graph = walk->draft->graph;
+    Node **order = malloc((graph->nodes.n + 1) * sizeof *order);
+    NEED_MEMORY(order);
+    Status *status = graph_order(graph, order, &n);
+    for (size_t i = 0; !status && i < graph->nodes.n; i++)
+        if (graph->nodes.p[i])
+            graph->nodes.p[i]->mark = 0;
+    walk->mark = 0;
+    for (size_t i = 0; !status && i < n && walk->work > 0; i++)
+        if (order[i]->n_controls && order[i]->uses.n && is_constant(walk->draft, order[i], DEPTH))
+            status = hand_on(walk, order[i]);
+    free(order);
+    return status;
+}
+
 static Status *loosen_all(Draft *draft) {
     size_t total = draft->graph->nodes.n;
     Walk walk = {.draft = draft, .work = WORK, .stack = malloc((total + 1) * sizeof *walk.stack)};
@@ -173,6 +237,8 @@ static Status *loosen_all(Draft *draft) {
         if (node && node->n_controls && is_pure(draft, node))
             status = loosen(&walk, node);
     }
+    if (!status)
+        status = free_constants(&walk);
     free(walk.stack);
     return status;
 }

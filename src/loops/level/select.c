@@ -1,7 +1,7 @@
 // Select and conversions of the 16-bit floats.
 #include "loops/level/table.h"
 
-// A mask of all or no bits chooses: a comparison would become a branch. One scalar beside a tensor has a loop too.
+// A mask of all or no bits chooses: a comparison would become a branch. Scalars have loops, too.
 #define SELECT_LOOP(T, X, Y)                                                                                   \
     do {                                                                                                       \
         VECTOR_LOOP                                                                                            \
@@ -25,6 +25,8 @@
             SELECT_LOOP(T, p[i], second);                                                                      \
         else if (sc & sb)                                                                                      \
             SELECT_LOOP(T, first, q[i]);                                                                       \
+        else if (sc)                                                                                           \
+            SELECT_LOOP(T, first, second);                                                                     \
         else                                                                                                   \
             for (int64_t i = 0; i < n; i++)                                                                    \
                 o[i] = c[i * sc] ? p[i * sa] : q[i * sb];                                                      \

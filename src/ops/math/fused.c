@@ -29,13 +29,21 @@ static bool is_row(const Shape *in, const Shape *out) {
     return true;
 }
 
+// A constant that is the same all over is read as a scalar.
+static bool is_uniform(const Tensor *value) {
+    size_t size = value ? dtype_size(value->dtype) : 0, bytes = value ? tensor_bytes(value) : 0;
+    return size && bytes >= size && !memcmp(value->data, (const char *)value->data + size, bytes - size);
+}
+
 static Status *prepare_input(Prepare *p, Fused *fused, int i) {
     const Shape *in = &p->in[i]->shape, *out = &p->out[0]->shape;
     TileInput *input = &fused->program->inputs[i];
     int64_t count = shape_count(in), whole = fused->program->count;
     fused->offsets[i] = -1;
-    *input = (TileInput){.stride = count == whole && count != 1};
-    if (count == whole || count == 1)
+    *input = (TileInput){0};
+    bool one = count == 1 || is_uniform(output_constant(p->node->inputs[i]));
+    input->stride = !one && count == whole;
+    if (one || count == whole)
         return OK;
     if (is_row(in, out)) {
         input->period = count;

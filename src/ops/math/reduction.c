@@ -241,11 +241,16 @@ static void norm_grad(Formula *f) {  // dy x / y
     f->dx[0] = Mul(f->x[0], DivNoNan(dy, y));
 }
 
-// Over no axis all but the norm, which takes the absolute value, give what they were given.
+// Over no axis all but the norm, which takes the absolute value, give what they were given. The sum of what was negated
+// is the sum, negated, but for the sign of zero.
 static void reduction_simplify(Formula *f) {
     const Tensor *axes = output_constant(f->x[1]);
-    if (axes && !tensor_count(axes) && *(const ReduceOp *)node_op(f->node)->row != REDUCE_NORM)
+    ReduceOp op = *(const ReduceOp *)node_op(f->node)->row;
+    const Node *from = f->x[0].node;
+    if (axes && !tensor_count(axes) && op != REDUCE_NORM)
         f->results[0] = f->x[0];
+    else if (op == REDUCE_SUM && str_is(from->type->name, "Neg") && !from->n_controls && from->uses.n == 1)
+        f->results[0] = Neg(Sum(from->inputs[0], f->x[1], node_bool(f->node, "keep_dims")));
 }
 
 // ---------------------------------------- the ops

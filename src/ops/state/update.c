@@ -8,8 +8,7 @@
 
 typedef struct {
     ElementwiseLoop loop;  // unused for a copy
-    ElementwiseLoop scale; // of scaled updates
-    bool negative;         // the scale is
+    bool negative;         // the scale of scaled updates is
     bool copies, ignores;  // ignores: indices outside are passed over
     int64_t row;           // elements that one index names
     int64_t rows;          // indices
@@ -305,8 +304,8 @@ static Status *scaled_prepare(Prepare *p) {
     TRY(scatter_check(&p->in[0]->shape, &p->in[1]->shape, &p->in[2]->shape));
     geometry(p, 1, tensor_count(p->in[1]));
     update->negative = node_bool(p->node, "negative");
-    NEED(p->in[2]->shape.rank > 0 && elementwise_find(ELEMENTWISE_Add, dtype, &update->loop) &&
-         elementwise_find(ELEMENTWISE_Mul, dtype, &update->scale), UNIMPLEMENTED, "scaled updates of %s", dtype_name(dtype));
+    NEED(p->in[2]->shape.rank > 0 && elementwise_find(ELEMENTWISE_AddScaled, dtype, &update->loop), UNIMPLEMENTED,
+         "scaled updates of %s", dtype_name(dtype));
     return OK;
 }
 
@@ -323,25 +322,16 @@ SCALED_NUMBERS(float)
 SCALED_NUMBERS(double)
 
 static void scaled_rows(const Kernel *k, const Update *update) {
-    enum { PIECE = 512 };
-    const ElementwiseLoop *add = &update->loop, *scale = &update->scale;
-    _Alignas(64) double piece[PIECE];
-    double wide = k->in[3]->dtype == DT_float ? (double)*(float *)k->in[3]->data : *(double *)k->in[3]->data;
-    wide = update->negative ? -wide : wide;
-    float narrow = (float)wide;
-    const void *by = k->in[3]->dtype == DT_float ? (const void *)&narrow : &wide;
+    const ElementwiseLoop *add = &update->loop;
+    double scale = k->in[3]->dtype == DT_float ? (double)*(float *)k->in[3]->data : *(double *)k->in[3]->data;
+    scale = update->negative ? -scale : scale;
+    int64_t bytes = update->row * add->in_size;
     char *x = k->in[0]->data;
     const char *y = k->in[2]->data;
-    for (int64_t i = 0; i < update->rows; i++) {
+    for (int64_t i = 0; i < update->rows; i++, y += bytes) {
         ask_for(update, k->in[1], x, i);
-        char *row = x + tensor_int(k->in[1], i) * update->row * add->in_size;
-        for (int64_t at = 0, n; at < update->row; at += n) {
-            n = min_i64(PIECE, update->row - at);
-            (void)scale->fn(y, by, piece, n, 1, 0, scale->param);
-            (void)add->fn(row, piece, row, n, 1, 1, add->param);
-            row += n * add->in_size;
-            y += n * add->in_size;
-        }
+        char *row = x + tensor_int(k->in[1], i) * bytes;
+        (void)add->fn(row, y, row, update->row, 1, 1, scale);
     }
 }
 
