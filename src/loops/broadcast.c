@@ -111,6 +111,70 @@ static inline void copy_run(const char *from, char *to, int64_t n, int64_t strid
     }
 }
 
+// Each of `rows` elements, `step` apart, n times: by sixteen bytes, beyond the run where another follows or the tile has room.
+#define SPREAD_RUNS(name, T)                                                                          \
+    static inline void name(const char *from, char *to, int64_t rows, int64_t n, int64_t step) {      \
+        typedef T Sixteen __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));            \
+        enum { EACH = 16 / sizeof(T) };                                                               \
+        T *o = (T *)to;                                                                               \
+        for (int64_t r = 0; r < rows; r++, o += n) {                                                  \
+            Sixteen v = (Sixteen){0} + ((const T *)from)[r * step];                                   \
+            for (int64_t i = 0; i < n; i += EACH)                                                     \
+                *(Sixteen *)(o + i) = v;                                                              \
+        }                                                                                             \
+    }
+SPREAD_RUNS(spread_1, uint8_t)
+SPREAD_RUNS(spread_2, uint16_t)
+SPREAD_RUNS(spread_4, uint32_t)
+SPREAD_RUNS(spread_8, uint64_t)
+
+static void spread_runs(const char *from, char *to, int64_t rows, int64_t n, int64_t step, size_t size) {
+    switch (size) {
+    case 1: spread_1(from, to, rows, n, step); break;
+    case 2: spread_2(from, to, rows, n, step); break;
+    case 4: spread_4(from, to, rows, n, step); break;
+    case 8: spread_8(from, to, rows, n, step); break;
+    default:
+        for (int64_t r = 0; r < rows; r++)
+            copy_16(from + r * step * 16, to + r * n * 16, n, 0);
+        break;
+    }
+}
+
+// Rows [first, first + count) of an input of a matrix: as they lie, or laid into the tile: an element for each row, or one
+// row for all, of which the tile keeps as many as its first filling had.
+static const char *rows_of(const BroadcastPlan *plan, const char *in, int64_t step, int64_t stride, size_t size,
+                           int64_t first, int64_t count, bool filled, char *tile) {
+    const char *from = in + first * step * (int64_t)size;
+    if (stride && step)
+        return from;
+    if (!stride)
+        spread_runs(from, tile, count, plan->inner, step, size);
+    else if (!filled) {
+        size_t row = (size_t)plan->inner * size, whole = (size_t)count * row;
+        memcpy(tile, from, row);
+        for (size_t done = row; done < whole; done *= 2)
+            memcpy(tile + done, tile, done < whole - done ? done : whole - done);
+    }
+    return tile;
+}
+
+static int64_t run_short_matrix(const BroadcastPlan *plan, const ElementwiseLoop *loop, const char *a, const char *b,
+                                char *out, int64_t first_row, int64_t last_row) {
+    _Alignas(64) char tile_a[TILE * 16], tile_b[TILE * 16];
+    size_t size = loop->in_size;
+    int64_t per_tile = TILE / plan->inner, faults = 0;
+    for (int64_t row = first_row; row < last_row; row += per_tile) {
+        int64_t count = min_i64(per_tile, last_row - row);
+        bool filled = row > first_row;
+        const char *x = rows_of(plan, a, plan->step_a[0], plan->sa, size, row, count, filled, tile_a);
+        const char *y = loop->arity < 2 ? NULL
+                        : rows_of(plan, b, plan->step_b[0], plan->sb, size, row, count, filled, tile_b);
+        faults += elementwise_run(loop, x, y, out + row * plan->inner * loop->out_size, count * plan->inner, 1, 1);
+    }
+    return faults;
+}
+
 // Short runs: whole rows of both inputs are laid side by side in tiles, and the loop runs once per tile.
 static int64_t run_short(const BroadcastPlan *plan, const ElementwiseLoop *loop, const char *a, const char *b,
                          char *out, int64_t first_row, int64_t last_row) {
@@ -142,6 +206,8 @@ int64_t broadcast_run(const BroadcastPlan *plan, const ElementwiseLoop *loop, co
         return 0;
     if (plan->cuts == 1) {
         int64_t row = first * plan->group, end = min_i64(plan->rows, last * plan->group);
+        if (plan->short_runs && plan->rank == 1)
+            return run_short_matrix(plan, loop, pa, pb, po, row, end);
         if (plan->short_runs)
             return run_short(plan, loop, pa, pb, po, row, end);
         Position at = position_of(plan, row);

@@ -272,6 +272,42 @@ START_TEST(broadcast_reaches_the_right_elements) {
 }
 END_TEST
 
+// Matrices of short rows, many tiles of them, with what lies in the way of a tile: against the inputs written out in full.
+START_TEST(short_rows_of_every_size) {
+    enum { ROWS = 2100 };
+    static const DType types[] = {DT_int8, DT_bfloat16, DT_float, DT_int64, DT_complex128};
+    char *full = malloc(2 * ROWS * 50 * 16), *want = malloc(ROWS * 50 * 16), *got = malloc(ROWS * 50 * 16 + 1);
+    char *in = malloc(2 * ROWS * 50 * 16);
+    for (size_t i = 0; i < 2 * ROWS * 50 * 16; i++) in[i] = (char)(next_random() % 60);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int64_t n = 1; n < 50; n += n < 5 ? 1 : 6)
+            for (int kind = 0; kind < 9; kind++) {
+                ElementwiseLoop loop;
+                ck_assert(elementwise_find(ELEMENTWISE_Add, types[t], &loop));
+                size_t size = loop.in_size, whole = (size_t)(ROWS * n) * size;
+                Shape shapes[2], out = SHAPE(ROWS, n);
+                for (int s = 0; s < 2; s++) {
+                    int way = s ? kind / 3 : kind % 3;
+                    shapes[s] = way == 0 ? out : way == 1 ? SHAPE(ROWS, 1) : SHAPE(1, n);
+                    for (int64_t i = 0; i < ROWS * n; i++)
+                        memcpy(full + (size_t)s * whole + (size_t)i * size,
+                               in + (size_t)s * whole + (size_t)(way == 0 ? i : way == 1 ? i / n : i % n) * size, size);
+                }
+                if (kind && kind % 3 == kind / 3)
+                    continue;
+                BroadcastPlan plan;
+                broadcast_prepare(&shapes[0], &shapes[1], &out, &plan);
+                got[whole] = 0x5a;
+                for (int64_t unit = plan.units - 1; unit >= 0; unit--)
+                    broadcast_run(&plan, &loop, in, in + whole, got, unit, unit + 1);
+                elementwise_run(&loop, full, full + whole, want, ROWS * n, 1, 1);
+                EXPECT(!memcmp(got, want, whole) && got[whole] == 0x5a, "%s, %d columns, kind %d", dtype_name(types[t]),
+                       (int)n, kind);
+            }
+    free(in), free(full), free(want), free(got);
+}
+END_TEST
+
 START_TEST(long_runs_are_cut_into_units) {
     enum { N = 100003 };
     Shape row = SHAPE(2, N), scalar = SCALAR_SHAPE;
@@ -316,6 +352,7 @@ int main(void) {
     tcase_add_test(tests, sixteen_bit_floats_convert_exactly);
     tcase_add_test(tests, special_values_are_tensorflows);
     tcase_add_test(tests, broadcast_reaches_the_right_elements);
+    tcase_add_test(tests, short_rows_of_every_size);
     tcase_add_test(tests, long_runs_are_cut_into_units);
     tcase_add_test(tests, select_chooses);
     suite_add_tcase(suite, tests);
