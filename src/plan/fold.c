@@ -1,4 +1,5 @@
-// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB.
+// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB. And what constants say
+// of shapes that weren't known.
 //
 // The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if it
 // ever does.
@@ -106,13 +107,28 @@ static Status *fold_node(Draft *draft, Node *node) {
     return status;
 }
 
+static bool is_shaped(const Node *node) {
+    for (int i = 0; i < node->n_outputs; i++)
+        if (!shape_is_known(&node->output_shapes[i]))
+            return false;
+    return true;
+}
+
+// A shape that can't be is found when the node runs, if it ever does.
+static void infer(Node *node) {
+    if (node_op(node) && node_flow(node) == FLOW_NONE && node->n_inputs && !is_shaped(node))
+        status_free(node_infer_shapes(node));
+}
+
 Status *pass_fold(Draft *draft) {
     Node **order = malloc((draft->graph->nodes.n + 1) * sizeof *order);
     NEED_MEMORY(order);
     size_t n;
     Status *status = graph_order(draft->graph, order, &n);
-    for (size_t i = 0; !status && i < n; i++)
+    for (size_t i = 0; !status && i < n; i++) {
+        infer(order[i]);
         status = fold_node(draft, order[i]);
+    }
     free(order);
     return status;
 }

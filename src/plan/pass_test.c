@@ -663,6 +663,66 @@ START_TEST(sums_are_negated_afterwards) {
 }
 END_TEST
 
+static void without_spreading(Output x, Output y, const char *spread, int left) {
+    GOOD(formula.status);
+    uint32_t passes = BIT(PASS_FOLD) | BIT(PASS_SIMPLIFY);
+    ck_assert_int_eq(count_of(0, &x, 1, &y, 1, spread), 1);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, spread), left);
+    Tensor value = odd_numbers(DT_float, SHAPE(40, 1)), plain, less;
+    for (int i = 0; i < 40; i++)
+        ((float *)value.data)[i] = (float)(i % 11) / 3 - 2;
+    run(0, x, &value, y, &plain);
+    run(passes, x, &value, y, &less);
+    ck_assert_uint_eq(tensor_bytes(&plain), tensor_bytes(&less));
+    ck_assert_mem_eq(plain.data, less.data, tensor_bytes(&plain));
+    tensor_clear(&plain);
+    tensor_clear(&less);
+    tensor_clear(&value);
+}
+
+// A column that is laid out beside itself to be calculated with: the calculation does so anyway.
+START_TEST(columns_are_spread_by_who_reads_them) {
+    Formula *f = &formula;
+    Tensor numbers = odd_numbers(DT_float, SHAPE(40, 30)), ones, twos;
+    for (int i = 0; i < 1200; i++)
+        ((float *)numbers.data)[i] = (float)(i % 13) / 4 + 0.5f;
+    GOOD(tensor_new(DT_float, SHAPE(1, 30), &ones));
+    GOOD(tensor_new(DT_float, SHAPE(1, 30), &twos));
+    for (int i = 0; i < 30; i++)
+        ((float *)ones.data)[i] = ((float *)twos.data)[i] = 1;
+    ((float *)twos.data)[29] = 2;
+    Output x = placeholder(SHAPE(40, 1)), column = Exp(x), full = formula_tensor(f, &numbers), one = Scalar(1, x);
+    Output row = formula_tensor(f, &ones), other = formula_tensor(f, &twos);
+    Output spread = BroadcastTo(column, Ints(40, 30)), product = formula_2(f, "MatMul", column, row);
+    without_spreading(x, Mul(spread, full), "BroadcastTo", 0);
+    without_spreading(x, Sub(full, spread), "BroadcastTo", 0);
+    without_spreading(x, Div(full, product), "MatMul", 0);
+    without_spreading(x, Div(Reshape(full, Ints(40, 1, 30)), Reshape(product, Ints(40, 1, 30))), "MatMul", 0);
+    without_spreading(x, Mul(full, formula_2(f, "MatMul", column, other)), "MatMul", 1);   // not only ones
+    without_spreading(x, Mul(Reshape(full, Ints(30, 40)), Reshape(product, Ints(30, 40))), "MatMul", 1);
+    without_spreading(x, Mul(spread, one), "BroadcastTo", 1);    // nothing else gives the extent
+    without_spreading(x, Mul(Slice(full, Ints(0, 0), Ints(40, 1)), spread), "BroadcastTo", 1);
+    tensor_clear(&numbers);
+    tensor_clear(&ones);
+    tensor_clear(&twos);
+}
+END_TEST
+
+// What constants say of shapes is known once they are folded.
+START_TEST(folding_tells_shapes) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(40, 30)), y = Neg(Slice(Exp(x), Ints(2, 0), Mul(Ints(5, 2), Ints(2, 3))));
+    GOOD(f->status);
+    ck_assert(!shape_is_known(&y.node->output_shapes[0]));
+    Session *session = session_with(BIT(PASS_FOLD), 1);
+    Plan *plan = plan_of(session, x, (Output[]){y}, 1);
+    Shape found = planned(plan, "Neg")->output_shapes[0], expected = SHAPE(10, 6);
+    ck_assert(shape_equal(&found, &expected));
+    plan_release(plan);
+    session_free(session);
+}
+END_TEST
+
 START_TEST(what_one_node_reads_goes_straight_to_it) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(1000));
@@ -800,6 +860,8 @@ int main(void) {
     tcase_add_test(tests, states_are_waited_for);
     tcase_add_test(tests, constants_wait_for_none);
     tcase_add_test(tests, sums_are_negated_afterwards);
+    tcase_add_test(tests, columns_are_spread_by_who_reads_them);
+    tcase_add_test(tests, folding_tells_shapes);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);
     tcase_add_test(tests, packs_memory_to_the_bound);

@@ -36,6 +36,7 @@ static const PassRow chain[] = {
     {pass_identity, PASS_IDENTITY},
     {pass_sweep, -1},
     {pass_control, PASS_CONTROL},
+    {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},
     {pass_cse, PASS_CSE},
     {pass_sweep, -1},

@@ -18,6 +18,54 @@ static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
     return Cast(NotEqual(x, ZerosLike(x)), output_type(x));
 }
 
+// ---------------------------------------- what is spread along the last axis
+
+// A column times a row of ones: the column, side by side with itself.
+static bool is_product_with_ones(const Node *node) {
+    const Tensor *ones = str_is(node->type->name, "MatMul") ? output_constant(node->inputs[1]) : NULL;
+    if (!ones || node_bool(node, "transpose_a") || (ones->dtype != DT_float && ones->dtype != DT_double))
+        return false;
+    for (int64_t i = 0, n = tensor_count(ones); i < n; i++)
+        if (ones->dtype == DT_float ? ((const float *)ones->data)[i] != 1 : ((const double *)ones->data)[i] != 1)
+            return false;
+    return true;
+}
+
+// What `spread` repeats along its last axis, with an extent of 1 there: that of BroadcastTo, of a product with ones, and
+// of what these are called in other shapes. Nothing where it doesn't.
+static Output unspread(Formula *f, Output spread, int depth) {
+    const Node *node = spread.node;
+    const Op *op = node_op(node);
+    Output from = op && node->n_inputs ? node->inputs[0] : (Output){0};
+    if (!from.node || node->n_outputs != 1 || node->n_controls || output_type(from) != output_type(spread) || !depth)
+        return (Output){0};
+    Shape out = *output_shape(spread), in = *output_shape(from);
+    if (!shape_is_known(&out) || !shape_is_known(&in) || !out.rank || !in.rank || out.dims[out.rank - 1] < 2)
+        return (Output){0};
+    int64_t repeats = out.dims[out.rank - 1], width = in.dims[in.rank - 1];
+    out.dims[out.rank - 1] = 1;
+    if (str_is(node->type->name, "BroadcastTo") || is_product_with_ones(node))
+        return shape_equal(&in, &out) ? from : (Output){0};
+    bool renames = (op->alias & BIT(0)) && op->cpu && op->cpu->run == kernel_nothing;
+    Output column = renames && width == repeats ? unspread(f, from, depth - 1) : (Output){0};
+    return column.node ? Reshape(column, formula_ints(f, out.dims, out.rank, DT_int64)) : column;
+}
+
+// Beside a value of that extent it needn't be: the op spreads it itself.
+static void simplify(Formula *f, const char *op) {
+    enum { DEPTH = 4 };
+    for (int i = 0; i < 2; i++) {
+        const Shape *mine = output_shape(f->x[i]), *other = output_shape(f->x[1 - i]);
+        if (mine->rank < 1 || other->rank < 1 || mine->dims[mine->rank - 1] != other->dims[other->rank - 1])
+            continue;
+        Output column = unspread(f, f->x[i], DEPTH);
+        if (column.node) {
+            f->results[0] = formula_2(f, op, i ? f->x[0] : column, i ? column : f->x[1]);
+            return;
+        }
+    }
+}
+
 #define BINARY(Name, types, more, text, da, db)                                   \
     static void Name##_grad(Formula *f) {                                         \
         Output x1 = f->x[0], x2 = f->x[1], y = f->y[0], dy = f->dy[0];            \
@@ -25,6 +73,9 @@ static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
         Output d1 = da, d2 = db;                                                  \
         f->dx[0] = formula_is_zero(d1) ? NONE : SumTo(d1, x1);                    \
         f->dx[1] = formula_is_zero(d2) ? NONE : SumTo(d2, x2);                    \
+    }                                                                             \
+    static void Name##_simplify(Formula *f) {                                     \
+        simplify(f, #Name);                                                       \
     }                                                                             \
     static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
 #define COMPARE(Name, types, more, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
@@ -45,7 +96,7 @@ static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
     const Op op_##Name = {                                                                                       \
         .signature = #Name "(x: T, y: T) -> z: T; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
         .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE,             \
-        .row = &Name##_row,                                                                                      \
+        .row = &Name##_row, .simplify = Name##_simplify,                                                        \
     };
 #define COMPARE(Name, types, more, text)                                                                            \
     const Op op_##Name = {                                                                                          \
