@@ -65,7 +65,7 @@ struct Node;
 struct NodeBuilder;
 typedef struct {
     const char *op;              // of that node
-    // Whether `next`, the only reader of output 0 of the last of a chain, may join. chain[0] is the op's own node.
+    // Whether `next`, the only reader of the last of a chain, may join. chain[0] is the op's own node.
     bool (*takes)(struct Node *const *chain, int n, const struct Node *next);
     // The inputs and attributes of the node that stands for the chain. Its outputs begin with those of the last, then
     // come the others of chain[0].
@@ -117,6 +117,7 @@ typedef struct Op {
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
     uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says it)
     const Contraction *contraction;
+    uint8_t contracted_output;   // the op's output that chain[1] reads; of the others it is 0
     const Intake *intake;
     const Recompute *recompute;
     RunFn *again;                // of such a node, an alias of its input 0: computes the output from the other inputs alone

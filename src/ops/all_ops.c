@@ -51,6 +51,7 @@
     X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
 
 #define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
+    X(_ScaledSoftmaxCrossEntropyWithLogits) X(_ScaledSparseSoftmaxCrossEntropyWithLogits) \
     X(Conv2D) X(_FusedConv2D) X(_FusedBatchNormEx) X(_FusedBatchNormGradEx) X(_FusedBatchNormAgain) \
     X(_FusedDepthwiseConv2dNative) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \
     X(DepthwiseConv2dNativeBackpropInput) X(DepthwiseConv2dNativeBackpropFilter) \

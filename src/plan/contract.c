@@ -11,17 +11,17 @@
 
 enum { MOST_TAKEN = 4 };
 
-// The node that alone reads output 0 of `node`, once; NULL where others do, or wait for it. `others`: it may have more
+// The node that alone reads that output of `node`, once; NULL where others do, or wait for it. `others`: it may have more
 // outputs, which anybody reads.
-static Node *only_reader(const Draft *draft, const Node *node, bool others) {
+static Node *only_reader(const Draft *draft, const Node *node, int output, bool others) {
     Node *reader = NULL;
     if ((node->n_outputs != 1 && !others) || draft_is_target(draft, node))
         return NULL;
     for (size_t i = 0; i < node->uses.n; i++) {
         const Use *use = &node->uses.p[i];
-        if (use->index == CONTROL || (use->index == 0 && reader))
+        if (use->index == CONTROL || (use->index == output && reader))
             return NULL;
-        if (use->index == 0)
+        if (use->index == output)
             reader = use->node;
     }
     return reader;
@@ -40,13 +40,13 @@ static int collect(const Draft *draft, Node *root, Node *chain[MOST_TAKEN]) {
     int n = 1;
     chain[0] = root;
     while (n < MOST_TAKEN) {
-        Node *next = only_reader(draft, chain[n - 1], n == 1);
+        Node *next = only_reader(draft, chain[n - 1], n == 1 ? node_op(root)->contracted_output : 0, n == 1);
         if (!next || next->n_controls || next->n_outputs != 1 || !str_equal(next->device, root->device) ||
             !contraction->takes(chain, n, next))
             break;
         chain[n++] = next;
     }
-    while (n > 1 && is_waited_for(draft, chain[n - 1]))
+    while (n > 1 && draft_is_target(draft, chain[n - 1]))
         n--;
     return n;
 }
@@ -79,6 +79,10 @@ static Status *is_free(const Draft *draft, Node *const *chain, int n, bool *out)
     *out = true;
     if (chain[0]->n_outputs == 1)
         return OK;
+    if (node_op(chain[0])->contracted_output && draft_has_flow(draft)) {  // output 0 must not die of what only the others lack
+        *out = false;
+        return OK;
+    }
     Node **stack = malloc((graph->nodes.n + 1) * sizeof *stack);
     NEED_MEMORY(stack);
     for (size_t i = 0; i < graph->nodes.n; i++)
@@ -96,6 +100,21 @@ static Status *is_free(const Draft *draft, Node *const *chain, int n, bool *out)
 
 // ---------------------------------------- the node in their place
 
+// Who waits for `last` waits for the node that stands for it.
+static Status *wait_instead(Node *last, Node *made) {
+    for (size_t i = last->uses.n; i--;) {
+        Node *waiter = last->uses.p[i].node;
+        if (last->uses.p[i].index != CONTROL)
+            continue;
+        TRY(node_add_control(waiter, made));
+        for (int c = waiter->n_controls - 1; c >= 0; c--)
+            if (waiter->controls[c] == last)
+                node_remove_control(waiter, c);
+        i = last->uses.n;
+    }
+    return OK;
+}
+
 static Status *contract(Draft *draft, Node *const *chain, int n) {
     const Contraction *contraction = node_op(chain[0])->contraction;
     Node *last = chain[n - 1], *made;
@@ -110,9 +129,10 @@ static Status *contract(Draft *draft, Node *const *chain, int n) {
     TRY(builder_finish(&builder, &made));
     made->output_shapes[0] = last->output_shapes[0];
     TRY(graph_replace_output((Output){last, 0}, (Output){made, 0}));
-    for (int i = 1; i < chain[0]->n_outputs; i++)
-        TRY(graph_replace_output((Output){chain[0], i}, (Output){made, i}));
-    return OK;
+    for (int i = 0, to = 1; i < chain[0]->n_outputs; i++)
+        if (i != node_op(chain[0])->contracted_output)
+            TRY(graph_replace_output((Output){chain[0], i}, (Output){made, to++}));
+    return wait_instead(last, made);
 }
 
 // ---------------------------------------- what comes before

@@ -268,6 +268,85 @@ START_TEST(parts_that_overlap_stay_whole) {
 }
 END_TEST
 
+// ---------------------------------------- the gradient of a loss, times what comes in
+
+static const char *const scaled_names[] = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", "_ScaledSoftmaxCrossEntropyWithLogits"};
+
+static Output loss_of(Output logits, bool dense) {
+    Formula *f = &formula;
+    if (dense)
+        return formula_op(f, "SoftmaxCrossEntropyWithLogits", (Output[]){logits, noise(output_type(logits), 6, 5)}, 2, NULL);
+    Output in[] = {logits, Ints(0, 4, 2, 1, 3, 3)};
+    return formula_op(f, "SparseSoftmaxCrossEntropyWithLogits", in, 2, NULL);
+}
+
+static Output gradient_of(Output loss) {
+    return (Output){loss.node, 1};
+}
+
+START_TEST(losses_take_in_their_factors) {
+    Formula *f = &formula;
+    static const DType types[] = {DT_float, DT_double, DT_half, DT_bfloat16};
+    for (int way = 0; way < 16; way++) {
+        DType dtype = types[way >> 2];
+        bool dense = way & 1, turned = way & 2;
+        Output loss = loss_of(noise(dtype, 6, 5), dense), column = noise(dtype, 6, 1);
+        Output dx = turned ? Mul(column, gradient_of(loss)) : Mul(gradient_of(loss), column);
+        Output both = Add(Cast(dx, DT_float), Cast(ExpandDims(loss, Int(-1)), DT_float));
+        ck_assert_int_eq(count_of(NULL, &both, 1, scaled_names[dense]), 1);
+        ck_assert_int_eq(count_of(NULL, &both, 1, "Mul"), 0);
+        expect_same_value(both, dtype == DT_float || dtype == DT_double ? 0 : dtype == DT_half ? 2e-3f : 0.02f);
+    }
+}
+END_TEST
+
+// A mean's gradient begins with ones in the loss's shape: known, they wait for no loss.
+START_TEST(factors_of_the_shape_alone) {
+    Formula *f = &formula;
+    Output logits = noise(DT_float, 6, 5), loss = loss_of(logits, false), mean = Mean(loss, Int(0), false);
+    Output ones = BroadcastTo(Div(OnesLike(mean), Cast(SizeOf(loss), DT_float)), ShapeOf(loss));
+    Output dx = Mul(gradient_of(loss), ExpandDims(ones, Int(-1))), both = Add(dx, mean);
+    ck_assert_int_eq(count_of(NULL, &both, 1, scaled_names[0]), 1);
+    expect_same_value(both, 0);
+    Output waiting = Neg(noise(DT_float, 2, 2));  // who waits for the product waits for what stands for it
+    GOOD(node_add_control(waiting.node, dx.node));
+    Output fetched[] = {both, waiting};
+    ck_assert_int_eq(count_of(NULL, fetched, 2, scaled_names[0]), 1);
+    expect_same_value(waiting, 0);
+    ck_assert_int_eq(count_of(dx.node, &both, 1, scaled_names[0]), 0);
+}
+END_TEST
+
+START_TEST(factors_that_need_the_loss_stay) {
+    Formula *f = &formula;
+    Output loss = loss_of(noise(DT_float, 6, 5), false), dx = gradient_of(loss), column = noise(DT_float, 6, 1);
+    Output of_loss = Mul(dx, ExpandDims(Neg(Neg(loss)), Int(-1)));
+    ck_assert_int_eq(count_of(NULL, &of_loss, 1, scaled_names[0]), 0);
+    expect_same_value(of_loss, 0);
+    Output others[] = {Mul(dx, noise(DT_float, 1, 1)), Mul(dx, noise(DT_float, 6, 5)), Mul(dx, noise(DT_float, 1, 5)), Mul(dx, dx)};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert_int_eq(count_of(NULL, &others[i], 1, scaled_names[0]), 0);
+        expect_same_value(others[i], 0);
+    }
+    Output twice[] = {Mul(dx, column), Neg(dx)}, fetched[] = {Mul(dx, column), dx};
+    ck_assert_int_eq(count_of(NULL, twice, 2, scaled_names[0]), 0);
+    ck_assert_int_eq(count_of(NULL, fetched, 2, scaled_names[0]), 0);
+}
+END_TEST
+
+// The gradient is written over the logits, unless somebody reads them later.
+START_TEST(logits_that_others_read_stay) {
+    Formula *f = &formula;
+    for (int later = 0; later < 2; later++) {
+        Output logits = Square(noise(DT_float, 6, 5)), loss = loss_of(logits, false);
+        Output dx = Mul(gradient_of(loss), noise(DT_float, 6, 1));
+        Output y = later ? Add(MatMul(dx, logits, true, false), Sum(loss, Int(0), false)) : Exp(dx);
+        ck_assert_int_eq(count_of(NULL, &y, 1, scaled_names[0]), 1);
+        expect_same_value(y, 1e-5f);
+    }
+}
+END_TEST
+
 // ---------------------------------------- where it stops
 
 START_TEST(products_that_others_want_stay) {
@@ -406,6 +485,10 @@ int main(void) {
     tcase_add_test(tests, added_products_are_one);
     tcase_add_test(tests, gradients_of_parts_are_written_once);
     tcase_add_test(tests, parts_that_overlap_stay_whole);
+    tcase_add_test(tests, losses_take_in_their_factors);
+    tcase_add_test(tests, factors_of_the_shape_alone);
+    tcase_add_test(tests, factors_that_need_the_loss_stay);
+    tcase_add_test(tests, logits_that_others_read_stay);
     tcase_add_test(tests, products_that_others_want_stay);
     tcase_add_test(tests, gradients_wait_for_their_siblings);
     tcase_add_test(tests, updates_are_still_waited_for);

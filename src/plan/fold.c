@@ -1,5 +1,6 @@
 // Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB. And what constants say
-// of shapes that weren't known.
+// of shapes that weren't known. And small nodes that read no more than shapes, where these are known: the ones that a
+// gradient begins with wait for no loss.
 //
 // The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if it
 // ever does.
@@ -8,7 +9,7 @@
 #include "graph/build.h"
 #include "plan/pass.h"
 
-enum { MOST_BYTES = 10 << 20 };
+enum { MOST_BYTES = 10 << 20, MOST_OF_SHAPES = 4096 };
 
 static bool is_constant_node(const Node *node) {
     return node->value != NULL;
@@ -22,13 +23,33 @@ static bool is_read(const Node *node) {
     return false;
 }
 
-static bool may_fold(const Node *node) {
+static const Shape *shape_of(Output edge) {
+    return &edge.node->output_shapes[edge.index];
+}
+
+// What switches may leave out must stay behind the switch.
+static bool reads_known_shapes(const Node *node, bool flows) {
+    size_t bytes;
+    if (flows || !(node_op(node)->flags & OP_FROM_SHAPES) || !shape_is_known(&node->output_shapes[0]))
+        return false;
+    for (int i = 0; i < node->n_inputs; i++)
+        if (!shape_is_known(shape_of(node->inputs[i])) || dtype_is_ref(node->inputs[i].node->output_types[node->inputs[i].index]))
+            return false;
+    Status *status = shape_bytes(&node->output_shapes[0], node->output_types[0], &bytes);
+    bool small = !status && bytes <= MOST_OF_SHAPES;
+    status_free(status);
+    return small;
+}
+
+static bool may_fold(const Node *node, bool flows) {
     const Op *op = node_op(node);
     if (!op || !op->cpu || op->flow != FLOW_NONE || (op->open && !(op->flags & OP_CACHES)) || node_is_stateful(node) ||
         node->n_outputs != 1 || node->n_controls || op->update || op->replace || op->read || !node->n_inputs)
         return false;
     if (dtype_is_ref(node->output_types[0]) || dtype_kind(node->output_types[0]) == KIND_OBJECT)
         return false;
+    if (reads_known_shapes(node, flows))
+        return true;
     for (int i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].index != 0 || !is_constant_node(node->inputs[i].node))
             return false;
@@ -50,7 +71,8 @@ static Status *compute(Draft *draft, const Node *node, Tensor *out) {
     Tensor *inputs = ARENA_ARRAY(&arena, Tensor, node->n_inputs), **in = ARENA_ARRAY(&arena, Tensor *, node->n_inputs);
     NEED_MEMORY(inputs && in);
     for (int i = 0; i < node->n_inputs; i++) {
-        inputs[i] = *node->inputs[i].node->value;
+        Output from = node->inputs[i];
+        inputs[i] = from.node->value ? *from.node->value : (Tensor){.dtype = output_base_type(from), .shape = *shape_of(from)};
         in[i] = &inputs[i];
     }
     StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator,
@@ -89,11 +111,11 @@ static Status *put_constant(Draft *draft, Node *node, const Tensor *value) {
     return graph_replace_output((Output){node, 0}, (Output){constant, 0});
 }
 
-static Status *fold_node(Draft *draft, Node *node) {
+static Status *fold_node(Draft *draft, Node *node, bool flows) {
     const AttrValue *value = node->n_inputs || node->n_controls ? NULL : node_attr_find(node, "value");
     if (value && value->kind == ATTR_TENSOR && !node_is_stateful(node) && node->n_outputs == 1)
         return set_value(draft->graph, node, value->tensor);
-    if (!may_fold(node) || !is_read(node))
+    if (!may_fold(node, flows) || !is_read(node))
         return OK;
     Tensor result;
     Status *status = compute(draft, node, &result);
@@ -124,10 +146,11 @@ Status *pass_fold(Draft *draft) {
     Node **order = malloc((draft->graph->nodes.n + 1) * sizeof *order);
     NEED_MEMORY(order);
     size_t n;
+    bool flows = draft_has_flow(draft);
     Status *status = graph_order(draft->graph, order, &n);
     for (size_t i = 0; !status && i < n; i++) {
         infer(order[i]);
-        status = fold_node(draft, order[i]);
+        status = fold_node(draft, order[i], flows);
     }
     free(order);
     return status;

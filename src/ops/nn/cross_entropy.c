@@ -6,7 +6,9 @@
 typedef struct {
     int64_t rows, classes;
     DType compute;
-    Stage logits, labels, loss, gradient;
+    Stage logits, labels, factor, loss, gradient;
+    int at_loss, at_gradient;                  // outputs
+    bool scaled;                               // input 2 is a factor for each row's gradient
     bool spreads_logits, spreads_labels;       // dense: an input that is broadcast is spread out first
     CopyPlan spread_logits, spread_labels;
     size_t at_logits, at_labels;
@@ -14,7 +16,7 @@ typedef struct {
 
 typedef struct {
     const Entropy *own;
-    const char *logits, *labels;
+    const char *logits, *labels, *factor;      // factor: NULL, or one for each row
     char *loss, *gradient;
     DType index;
     _Atomic int64_t bad;       // sparse: a row whose label is no class, or -1
@@ -23,13 +25,38 @@ typedef struct {
 static Status *prepare_rows(Prepare *p, const Shape *shape) {
     Entropy *own = p->own;
     DType dtype = p->in[0]->dtype;
+    own->scaled = p->n_in > 2;
+    own->at_loss = own->scaled;
+    own->at_gradient = !own->scaled;
     own->rows = shape->dims[0];
     own->classes = shape->dims[1];
     own->compute = staging_float(dtype);
-    TRY(stage_output(p, dtype, own->compute, &p->out[0]->shape, false, &own->loss));
-    TRY(stage_output(p, dtype, own->compute, &p->out[1]->shape, false, &own->gradient));
+    TRY(stage_output(p, dtype, own->compute, &p->out[own->at_loss]->shape, false, &own->loss));
+    TRY(stage_output(p, dtype, own->compute, &p->out[own->at_gradient]->shape, false, &own->gradient));
+    if (own->scaled)
+        TRY(stage_input(p, dtype, own->compute, &p->in[2]->shape, false, &own->factor));
     p->cost = own->rows * own->classes * 3;
     return OK;
+}
+
+static Work work_of(Kernel *k) {
+    const Entropy *own = k->own;
+    return (Work){
+        .own = own, .index = k->in[1]->dtype,
+        .factor = own->scaled ? stage_load(&own->factor, k, k->in[2]->data) : NULL,
+        .loss = stage_target(&own->loss, k, k->out[own->at_loss]->data),
+        .gradient = stage_target(&own->gradient, k, k->out[own->at_gradient]->data),
+    };
+}
+
+static const void *factors(const Work *work, int64_t row) {
+    return work->factor ? work->factor + (size_t)row * dtype_size(work->own->compute) : NULL;
+}
+
+static void store(Kernel *k) {
+    const Entropy *own = k->own;
+    stage_store(&own->loss, k, k->out[own->at_loss]->data);
+    stage_store(&own->gradient, k, k->out[own->at_gradient]->data);
 }
 
 static void second_derivative(Formula *f, Output logits) {
@@ -39,6 +66,53 @@ static void second_derivative(Formula *f, Output logits) {
         return;
     Output softmax = formula_1(f, "Softmax", logits);
     f->dx[0] = Add(f->dx[0], Mul(Sub(dg, SumLast(Mul(dg, softmax))), softmax));
+}
+
+// ---------------------------------------- the gradient times what comes in
+//
+// The rows' factors come from behind the loss, but where they depend on its shape alone they are there before it: the planner
+// sees to it that they are. Then the gradient is written once, over the logits where nobody else reads these.
+
+#define SCALED_NEEDS "matrix(factor)"
+
+static Output other_factor(const Node *root, const Node *product) {
+    const Output *in = product->inputs;
+    return in[in[0].node == root && in[0].index == 1];
+}
+
+// A product of the gradient and a column of as many rows.
+static bool takes_factor(Node *const *chain, int n, const Node *next) {
+    const Node *root = chain[0];
+    if (n > 1 || !str_is(next->type->name, "Mul"))
+        return false;
+    Output factor = other_factor(root, next);
+    const Shape *column = &factor.node->output_shapes[factor.index], *rows = &root->output_shapes[1];
+    return factor.node != root && !dtype_is_ref(factor.node->output_types[factor.index]) && rows->rank == 2 &&
+           column->rank == 2 && column->dims[1] == 1 && rows->dims[0] >= 0 && column->dims[0] == rows->dims[0];
+}
+
+static Status *write_scaled(NodeBuilder *builder, Node *const *chain, int n) {
+    const Node *root = chain[0];
+    (void)n;
+    for (int i = 0; i < root->n_inputs; i++)
+        builder_input(builder, root->inputs[i]);
+    builder_input(builder, other_factor(root, chain[1]));
+    for (int i = 0; i < root->n_attrs; i++)
+        builder_attr(builder, root->attrs[i].name, &root->attrs[i].value);
+    return OK;
+}
+
+// The outputs of `shape` the other way round, and the factors beside them.
+static Status *scaled_shape(Shapes *s, ShapeFn *shape) {
+    const Shape *factor = &s->in[2];
+    TRY(shape(s));
+    Shape loss = s->out[0];
+    s->out[0] = s->out[1];
+    s->out[1] = loss;
+    Shape column = SHAPE(loss.dims[0], 1);
+    NEED(shape_compatible(factor, &column), INVALID_ARGUMENT, "a factor for each row is wanted, %s, got %s", shape_text(&column),
+         shape_text(factor));
+    return OK;
 }
 
 // ---------------------------------------- labels as distributions
@@ -51,6 +125,10 @@ static Status *dense_shape(Shapes *s) {
     s->out[0] = SHAPE(shape.rank == 2 ? shape.dims[0] : UNKNOWN_DIM);
     s->out[1] = shape.rank == 2 ? shape : (Shape){2, {UNKNOWN_DIM, UNKNOWN_DIM}};
     return OK;
+}
+
+static Status *scaled_dense_shape(Shapes *s) {
+    return scaled_shape(s, dense_shape);
 }
 
 static Status *plan_spread(Prepare *p, int input, const Shape *shape, DType compute, Stage *stage, bool *spreads,
@@ -70,7 +148,7 @@ static Status *plan_spread(Prepare *p, int input, const Shape *shape, DType comp
 
 static Status *dense_prepare(Prepare *p) {
     Entropy *own = p->own;
-    const Shape *shape = &p->out[1]->shape;
+    const Shape *shape = &p->out[p->n_in < 3]->shape;
     TRY(prepare_rows(p, shape));
     TRY(plan_spread(p, 0, shape, own->compute, &own->logits, &own->spreads_logits, &own->spread_logits, &own->at_logits));
     return plan_spread(p, 1, shape, own->compute, &own->labels, &own->spreads_labels, &own->spread_labels,
@@ -81,7 +159,8 @@ static void dense_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Entropy *own = work->own;
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
-    cross_entropy_rows(own->compute, work->logits + at, work->labels + at, NULL, work->loss + (size_t)first * size,
+    cross_entropy_rows(own->compute, work->logits + at, work->labels + at, factors(work, first),
+                       work->loss + (size_t)first * size,
                        work->gradient + at, last - first, own->classes);
 }
 
@@ -96,16 +175,14 @@ static Status *dense_run(Kernel *k) {
     const Entropy *own = k->own;
     const void *logits = stage_load(&own->logits, k, k->in[0]->data), *labels = stage_load(&own->labels, k, k->in[1]->data);
     char *scratch = k->scratch;
-    Work work = {.own = own, .loss = stage_target(&own->loss, k, k->out[0]->data),
-                 .gradient = stage_target(&own->gradient, k, k->out[1]->data)};
+    Work work = work_of(k);
     work.logits = spread_out(own->spreads_logits, &own->spread_logits, logits, scratch + own->at_logits);
     work.labels = spread_out(own->spreads_labels, &own->spread_labels, labels, scratch + own->at_labels);
     if (own->rows && own->classes)
         kernel_parallel(k, own->rows, own->classes * 3, dense_rows, &work);
     else if (own->rows)
         memset(work.loss, 0, (size_t)own->rows * dtype_size(own->compute));
-    stage_store(&own->loss, k, k->out[0]->data);
-    stage_store(&own->gradient, k, k->out[1]->data);
+    store(k);
     return OK;
 }
 
@@ -117,12 +194,21 @@ static void dense_grad(Formula *f) {  // d logits = dl * (softmax - labels), d l
     f->dx[1] = SumTo(Neg(Mul(dl, formula_1(f, "LogSoftmax", logits))), f->x[1]);
 }
 
+const Op op__ScaledSoftmaxCrossEntropyWithLogits = {
+    .signature = "_ScaledSoftmaxCrossEntropyWithLogits(features: T, labels: T, factor: T) -> backprop: T, loss: T; "
+                 "T: {half, bfloat16, float, double}",
+    .doc = "The cross entropy, and its gradient by the logits, each row by a factor.", .needs = SCALED_NEEDS,
+    .shape = scaled_dense_shape, .prepare = dense_prepare, .own_size = sizeof(Entropy), .cpu = ANY_TYPE(dense_run),
+    .inplace = BIT(0),
+};
+static const Contraction dense_contraction = {"_ScaledSoftmaxCrossEntropyWithLogits", takes_factor, write_scaled};
+
 const Op op_SoftmaxCrossEntropyWithLogits = {
     .signature = "SoftmaxCrossEntropyWithLogits(features: T, labels: T) -> loss: T, backprop: T; "
                  "T: {half, bfloat16, float, double}",
     .doc = "The cross entropy of each row's softmax against a distribution, and its gradient by the logits.",
     .shape = dense_shape, .grad = dense_grad, .prepare = dense_prepare, .own_size = sizeof(Entropy),
-    .cpu = ANY_TYPE(dense_run),
+    .cpu = ANY_TYPE(dense_run), .contraction = &dense_contraction, .contracted_output = 1,
 };
 
 // ---------------------------------------- labels as classes
@@ -139,6 +225,10 @@ static Status *sparse_shape(Shapes *s) {
     return OK;
 }
 
+static Status *scaled_sparse_shape(Shapes *s) {
+    return scaled_shape(s, sparse_shape);
+}
+
 static Status *sparse_prepare(Prepare *p) {
     Entropy *own = p->own;
     TRY(prepare_rows(p, &p->in[0]->shape));
@@ -153,7 +243,7 @@ static void sparse_rows(void *arg, int64_t first, int64_t last) {
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
     int64_t bad = sparse_cross_entropy_rows(own->compute, work->logits + at,
                                             work->labels + (size_t)first * dtype_size(work->index), work->index,
-                                            NULL, work->loss + (size_t)first * size, work->gradient + at, last - first,
+                                            factors(work, first), work->loss + (size_t)first * size, work->gradient + at, last - first,
                                             own->classes);
     if (bad >= 0)
         atomic_store(&work->bad, first + bad);
@@ -161,17 +251,16 @@ static void sparse_rows(void *arg, int64_t first, int64_t last) {
 
 static Status *sparse_run(Kernel *k) {
     const Entropy *own = k->own;
-    Work work = {.own = own, .logits = stage_load(&own->logits, k, k->in[0]->data), .labels = k->in[1]->data,
-                 .loss = stage_target(&own->loss, k, k->out[0]->data), .index = k->in[1]->dtype,
-                 .gradient = stage_target(&own->gradient, k, k->out[1]->data)};
+    Work work = work_of(k);
+    work.logits = stage_load(&own->logits, k, k->in[0]->data);
+    work.labels = k->in[1]->data;
     atomic_init(&work.bad, -1);
     if (own->rows)
         kernel_parallel(k, own->rows, own->classes * 3, sparse_rows, &work);
     int64_t bad = atomic_load(&work.bad);
     NEED(bad < 0, INVALID_ARGUMENT, "Received a label value of %lld which is outside the valid range of [0, %lld)",
          (long long)tensor_int(k->in[1], bad), (long long)own->classes);
-    stage_store(&own->loss, k, k->out[0]->data);
-    stage_store(&own->gradient, k, k->out[1]->data);
+    store(k);
     return OK;
 }
 
@@ -180,10 +269,20 @@ static void sparse_grad(Formula *f) {
     second_derivative(f, f->x[0]);
 }
 
+const Op op__ScaledSparseSoftmaxCrossEntropyWithLogits = {
+    .signature = "_ScaledSparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels, factor: T) -> backprop: T, "
+                 "loss: T; T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
+    .doc = "The cross entropy, and its gradient by the logits, each row by a factor.",
+    .needs = "matrix(features), vector(labels), " SCALED_NEEDS, .shape = scaled_sparse_shape, .prepare = sparse_prepare,
+    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .inplace = BIT(0),
+};
+static const Contraction sparse_contraction = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", takes_factor, write_scaled};
+
 const Op op_SparseSoftmaxCrossEntropyWithLogits = {
     .signature = "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels) -> loss: T, backprop: T; "
                  "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
     .doc = "The cross entropy of each row's softmax against one class, and its gradient by the logits.",
     .needs = "matrix(features), vector(labels)", .shape = sparse_shape, .grad = sparse_grad, .prepare = sparse_prepare,
-    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run),
+    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .contraction = &sparse_contraction,
+    .contracted_output = 1,
 };
