@@ -391,3 +391,7 @@ void reduce_finish(const ReducePlan *plan, void *out, const void *scratch) {
         deliver(&whole, acc, out, NULL, 0, at, n);
     }
 }
+
+DotsFn reduce_dots(DType dtype) {
+    return dtype == DT_float ? loops_table()->dots[0] : dtype == DT_double ? loops_table()->dots[1] : NULL;
+}

@@ -41,6 +41,11 @@ void reduce_run(const ReducePlan *plan, const void *in, void *out, void *scratch
 // After all units, on one thread: joins what was split.
 void reduce_finish(const ReducePlan *plan, void *out, const void *scratch);
 
+// out[r] = the sum of a[r * n + i] * b[r * n + i] over i, in the type itself: of rows of a few hundred elements. NULL for
+// other types than float and double.
+typedef void (*DotsFn)(const void *a, const void *b, int64_t rows, int64_t n, void *out);
+DotsFn reduce_dots(DType dtype);
+
 // Index of the first greatest (least) element along the middle of [outer, n, inner]; NaN is passed over. `index` is
 // int16, uint16, int32 or int64. `n` >= 1. Shardable over outer: pass a part. False where the types have no order.
 bool reduce_argmax(DType dtype, DType index, const void *in, void *out, int64_t outer, int64_t n, int64_t inner);

@@ -250,6 +250,34 @@ START_TEST(scans_run_both_ways) {
 }
 END_TEST
 
+START_TEST(rows_are_multiplied_and_summed) {
+    enum { ROWS = 3, MOST = 300 };
+    float a[ROWS * MOST], b[ROWS * MOST], out[ROWS + 1];
+    double wide_a[ROWS * MOST], wide_b[ROWS * MOST], wide_out[ROWS + 1];
+    for (int64_t turn = 0; turn < 3 * MOST; turn++) {
+        int64_t n = turn / 3;
+        if (!loops_choose_level(levels[turn % 3]))
+            continue;
+        for (int64_t i = 0; i < ROWS * n; i++) {
+            wide_a[i] = a[i] = (float)(small_random(9) - 4);
+            wide_b[i] = b[i] = (float)(small_random(9) - 4);
+        }
+        out[ROWS] = 7, wide_out[ROWS] = 7;
+        reduce_dots(DT_float)(a, b, ROWS, n, out);
+        reduce_dots(DT_double)(wide_a, wide_b, ROWS, n, wide_out);
+        for (int64_t r = 0; r < ROWS; r++) {
+            double want = 0;
+            for (int64_t i = 0; i < n; i++)
+                want += wide_a[r * n + i] * wide_b[r * n + i];
+            EXPECT((double)out[r] == want && wide_out[r] == want, "row %d of %d: %g and %g, expected %g", (int)r, (int)n,
+                   (double)out[r], wide_out[r], want);
+        }
+        ck_assert(out[ROWS] == 7 && wide_out[ROWS] == 7);
+    }
+    ck_assert(!reduce_dots(DT_int32));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("reduce");
     TCase *tests = tcase_create("all");
@@ -261,6 +289,7 @@ int main(void) {
     tcase_add_test(tests, sums_are_accurate);
     tcase_add_test(tests, sums_of_columns_are_accurate);
     tcase_add_test(tests, extremes_are_found);
+    tcase_add_test(tests, rows_are_multiplied_and_summed);
     tcase_add_test(tests, scans_run_both_ways);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -23,7 +23,7 @@
 #define MATH X(Atan2) X(Conj) X(LogicalAnd) X(LogicalOr) X(LogicalNot) X(Sum) X(Mean) X(Prod) X(Max) X(Min) \
     X(EuclideanNorm) X(All) \
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(_FusedMatMul) X(_MatMulAddN) \
-    X(BatchMatMul) X(BatchMatMulV2) X(BatchMatMulV3) X(AddN) X(AccumulateNV2) X(Select) \
+    X(BatchMatMul) X(BatchMatMulV2) X(BatchMatMulV3) X(AddN) X(_MulSum) X(AccumulateNV2) X(Select) \
     X(SelectV2) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) \

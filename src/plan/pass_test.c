@@ -708,6 +708,55 @@ START_TEST(columns_are_spread_by_who_reads_them) {
 }
 END_TEST
 
+static void summed_at_once(Output x, Output y, int nodes) {
+    GOOD(formula.status);
+    uint32_t passes = BIT(PASS_FOLD) | BIT(PASS_SIMPLIFY) | BIT(PASS_CONTRACT);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, "_MulSum"), nodes);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, "Mul"), 1 - nodes);
+    Tensor value, plain, less;
+    GOOD(tensor_new(DT_float, SHAPE(40, 70), &value));
+    for (int i = 0; i < 2800; i++)
+        ((float *)value.data)[i] = (float)(i % 23) / 7 - 1;
+    run(0, x, &value, y, &plain);
+    run(passes, x, &value, y, &less);
+    ck_assert(shape_equal(&plain.shape, &less.shape));
+    for (int64_t i = 0; i < tensor_count(&plain); i++)
+        ck_assert_float_eq_tol(((float *)plain.data)[i], ((float *)less.data)[i], 1e-4f);
+    tensor_clear(&plain);
+    tensor_clear(&less);
+    tensor_clear(&value);
+}
+
+static Output sum_along(Output x, int64_t axis, bool keeps) {
+    Formula *f = &formula;
+    return Sum(x, Ints(axis), keeps);
+}
+
+START_TEST(products_are_summed_at_once) {
+    Formula *f = &formula;
+    Tensor ones, others;
+    GOOD(tensor_new(DT_float, SHAPE(70, 1), &ones));
+    GOOD(tensor_new(DT_float, SHAPE(70, 1), &others));
+    for (int i = 0; i < 70; i++)
+        ((float *)ones.data)[i] = 1, ((float *)others.data)[i] = i < 69 ? 1 : 2;
+    Output x = placeholder(SHAPE(40, 70)), a = Sin(x), b = Cos(x), product = Mul(a, b), by = formula_tensor(f, &ones);
+    Output by_other = formula_tensor(f, &others), deep = Ints(40, 1, 70);
+    summed_at_once(x, Neg(sum_along(product, 1, false)), 1);
+    summed_at_once(x, Neg(sum_along(product, -1, true)), 1);
+    summed_at_once(x, Neg(MatMul(product, by, false, false)), 1);
+    summed_at_once(x, Neg(MatMul(Reshape(Mul(ExpandDims(a, Int(1)), Reshape(b, deep)), Ints(-1, 70)), by, false, false)), 1);
+    summed_at_once(x, Neg(MatMul(product, by_other, false, false)), 0);
+    summed_at_once(x, Neg(sum_along(product, 0, false)), 0);
+    summed_at_once(x, Neg(sum_along(Mul(a, Slice(b, Ints(0, 0), Ints(1, 70))), 1, false)), 0);
+    Output narrow = Slice(a, Ints(0, 0), Ints(40, 5));
+    summed_at_once(x, Neg(sum_along(Mul(narrow, narrow), 1, false)), 0);
+    Output both[] = {product, sum_along(product, 1, false)};
+    ck_assert_int_eq(count_of(BIT(PASS_FOLD) | BIT(PASS_CONTRACT), &x, 1, both, 2, "_MulSum"), 0);
+    tensor_clear(&ones);
+    tensor_clear(&others);
+}
+END_TEST
+
 // What constants say of shapes is known once they are folded.
 START_TEST(folding_tells_shapes) {
     Formula *f = &formula;
@@ -861,6 +910,7 @@ int main(void) {
     tcase_add_test(tests, constants_wait_for_none);
     tcase_add_test(tests, sums_are_negated_afterwards);
     tcase_add_test(tests, columns_are_spread_by_who_reads_them);
+    tcase_add_test(tests, products_are_summed_at_once);
     tcase_add_test(tests, folding_tells_shapes);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);

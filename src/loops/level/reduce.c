@@ -33,3 +33,33 @@
 #undef NAME
 #undef HAS_ORDER
 #undef REDUCE_FOLDS
+
+// ---------------------------------------- rows beside rows
+
+#define DOTS_HALF(half)                                                                                       \
+        for (int j = 0; 2 * half <= LANES && j < half; j++)                                                   \
+            lanes[j] += lanes[j + half];
+#define DOTS(name, T)                                                                                         \
+    static void name(const void *a, const void *b, int64_t rows, int64_t n, void *out) {                      \
+        enum { LANES = 128 / sizeof(T) };                                                                     \
+        const T *p = a, *q = b;                                                                               \
+        T *o = out;                                                                                           \
+        for (int64_t r = 0; r < rows; r++, p += n, q += n) {                                                  \
+            T lanes[LANES] = {0};                                                                             \
+            int64_t i = 0;                                                                                    \
+            for (; i + LANES <= n; i += LANES)                                                                \
+                for (int j = 0; j < LANES; j++)                                                               \
+                    lanes[j] += p[i + j] * q[i + j];                                                          \
+            for (int64_t j = 0; i + j < n; j++)                                                               \
+                lanes[j] += p[i + j] * q[i + j];                                                              \
+            DOTS_HALF(16)                                                                                     \
+            DOTS_HALF(8)                                                                                      \
+            DOTS_HALF(4)                                                                                      \
+            DOTS_HALF(2)                                                                                      \
+            DOTS_HALF(1)                                                                                      \
+            o[r] = lanes[0];                                                                                  \
+        }                                                                                                     \
+    }
+DOTS(dots_float, float)
+DOTS(dots_double, double)
+const DotsFn LEVEL(loop_dots)[2] = {dots_float, dots_double};

@@ -11,6 +11,7 @@ extern const FoldLoops LEVEL(loop_folds_f32)[], LEVEL(loop_folds_f64)[], INTEGER
     COMPLEX_LEVEL(loop_folds_c64)[], COMPLEX_LEVEL(loop_folds_c128)[], INTEGER_LEVEL(loop_folds_b8)[];
 extern const ArgLoops LEVEL(loop_args_f32), LEVEL(loop_args_f64), INTEGER_LEVEL(loop_args_i32),
     INTEGER_LEVEL(loop_args_i64), INTEGER_LEVEL(loop_args_u32), INTEGER_LEVEL(loop_args_u64), INTEGER_LEVEL(loop_args_b8);
+extern const DotsFn LEVEL(loop_dots)[2];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
 extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
@@ -33,6 +34,7 @@ const LoopTable LEVEL(loops) = {
              COMPLEX_LEVEL(loop_folds_c128), INTEGER_LEVEL(loop_folds_b8)},
     .arg = {&LEVEL(loop_args_f32), &LEVEL(loop_args_f64), &INTEGER_LEVEL(loop_args_i32), &INTEGER_LEVEL(loop_args_i64),
             &INTEGER_LEVEL(loop_args_u32), &INTEGER_LEVEL(loop_args_u64), [TYPE_BOOL] = &INTEGER_LEVEL(loop_args_b8)},
+    .dots = LEVEL(loop_dots),
     .transpose = LEVEL(loop_transposes),
     .gemm = LEVEL(loop_gemms),
     .softmax = &LEVEL(loop_softmaxes),

@@ -1,6 +1,7 @@
 // LoopTable — what one CPU level offers. The tables are equal in shape; loops_table() gives the one to use.
 #pragma once
 #include "loops/elementwise.h"
+#include "loops/reduce.h"
 #include "loops/gemm.h"
 #include "loops/level/level.h"
 
@@ -115,6 +116,7 @@ typedef struct {
     const ConvertFn (*cast)[CAST_TYPES];       // [from][to]
     const FoldLoops *fold[TYPES];              // each [FOLDS], NULL functions where the type has no such fold
     const ArgLoops *arg[TYPES];                // NULL for complex types
+    const DotsFn *dots;                        // float, double
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     const GemmFn *gemm;                        // [type], NULL for bool
     const SoftmaxTable *softmax;

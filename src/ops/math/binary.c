@@ -1,5 +1,6 @@
 // Binary — every op that makes one element of two, with broadcasting: a row of binary.def each.
 #include "ops/math/elementwise.h"
+#include "ops/math/mul_sum.h"
 
 #define NOTHING NONE  // the gradient is zero by nature
 
@@ -22,13 +23,8 @@ static Output not_zero(Formula *f, Output x) {  // 1 where x isn't 0
 
 // A column times a row of ones: the column, side by side with itself.
 static bool is_product_with_ones(const Node *node) {
-    const Tensor *ones = str_is(node->type->name, "MatMul") ? output_constant(node->inputs[1]) : NULL;
-    if (!ones || node_bool(node, "transpose_a") || (ones->dtype != DT_float && ones->dtype != DT_double))
-        return false;
-    for (int64_t i = 0, n = tensor_count(ones); i < n; i++)
-        if (ones->dtype == DT_float ? ((const float *)ones->data)[i] != 1 : ((const double *)ones->data)[i] != 1)
-            return false;
-    return true;
+    return str_is(node->type->name, "MatMul") && !node_bool(node, "transpose_a") &&
+           is_constant_ones(output_constant(node->inputs[1]));
 }
 
 // What `spread` repeats along its last axis, with an extent of 1 there: that of BroadcastTo, of a product with ones, and
@@ -96,7 +92,7 @@ static void simplify(Formula *f, const char *op) {
     const Op op_##Name = {                                                                                       \
         .signature = #Name "(x: T, y: T) -> z: T; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
         .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE,             \
-        .row = &Name##_row, .simplify = Name##_simplify,                                                        \
+        .row = &Name##_row, .simplify = Name##_simplify, .contraction = &products_summed,                          \
     };
 #define COMPARE(Name, types, more, text)                                                                            \
     const Op op_##Name = {                                                                                          \

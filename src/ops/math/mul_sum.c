@@ -1,0 +1,100 @@
+// _MulSum — the products of two tensors, summed along the last axis: one pass instead of two. A product that is summed, or
+// multiplied with a column of ones, as TensorFlow's Python writes it, becomes one.
+#include "loops/reduce.h"
+#include "ops/math/mul_sum.h"
+
+typedef struct {
+    DotsFn dots;
+    int64_t rows, n, cost;   // ns
+    size_t size;
+} MulSum;
+
+static Status *mul_sum_shape(Shapes *s) {
+    Shape shape;
+    TRY(shape_merge(&s->in[0], &s->in[1], &shape));
+    if (shape.rank > 0) {
+        shape.dims[shape.rank - 1] = 1;
+        shape.rank -= !node_bool(s->node, "keep_dims");
+    }
+    s->out[0] = shape;
+    return OK;
+}
+
+static void rows_range(void *arg, int64_t first, int64_t last) {
+    Kernel *k = arg;
+    const MulSum *own = k->own;
+    size_t at = (size_t)(first * own->n) * own->size;
+    own->dots((const char *)k->in[0]->data + at, (const char *)k->in[1]->data + at, last - first, own->n,
+              (char *)k->out[0]->data + (size_t)first * own->size);
+}
+
+static Status *mul_sum_run(Kernel *k) {
+    const MulSum *own = k->own;
+    kernel_share(k, own->rows, own->cost, rows_range, k);
+    return OK;
+}
+
+static Status *mul_sum_prepare(Prepare *p) {
+    MulSum *own = p->own;
+    const Shape *in = &p->in[0]->shape;
+    DType dtype = p->in[0]->dtype;
+    *own = (MulSum){.dots = reduce_dots(dtype), .rows = shape_count(&p->out[0]->shape), .n = in->dims[in->rank - 1],
+                    .size = dtype_size(dtype)};
+    NEED(own->dots, UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
+    int64_t count = shape_count(in);
+    p->cost = own->cost = kernel_cost(count, 30, 2 * count * (int64_t)own->size);
+    return OK;
+}
+
+const Op op__MulSum = {
+    .signature = "_MulSum(x: T, y: T) -> sum: T; T: {float, double}; keep_dims: bool = false",
+    .doc = "The products of two tensors, summed along the last axis.", .needs = "same_shape(x, y), rank(x) >= 1",
+    .shape = mul_sum_shape, .prepare = mul_sum_prepare, .own_size = sizeof(MulSum), .cpu = ANY_TYPE(mul_sum_run),
+    .flags = OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- what becomes one
+
+bool is_constant_ones(const Tensor *value) {
+    if (!value || (value->dtype != DT_float && value->dtype != DT_double))
+        return false;
+    for (int64_t i = 0, n = tensor_count(value); i < n; i++)
+        if (value->dtype == DT_float ? ((const float *)value->data)[i] != 1 : ((const double *)value->data)[i] != 1)
+            return false;
+    return true;
+}
+
+// Whether `node` sums its input 0 along the last axis alone.
+static bool sums_rows(const Node *node, const Shape *shape) {
+    const Tensor *by = node->n_inputs == 2 ? output_constant(node->inputs[1]) : NULL;
+    if (by && str_is(node->type->name, "MatMul"))
+        return !node_bool(node, "transpose_a") && is_constant_ones(by) && tensor_count(by) == shape->dims[shape->rank - 1];
+    if (!by || !str_is(node->type->name, "Sum") || tensor_count(by) != 1)
+        return false;
+    int64_t axis = tensor_int(by, 0);
+    return axis == -1 || axis == shape->rank - 1;
+}
+
+// Short rows gain nothing, long ones are summed with more care.
+static bool takes_sum(Node *const *chain, int n, const Node *next) {
+    enum { SHORTEST = 32, LONGEST = 1024 };
+    const Node *product = chain[0];
+    const Shape *shape = &product->output_shapes[0];
+    DType type = product->output_types[0];
+    if (n != 1 || !str_is(product->type->name, "Mul") || (type != DT_float && type != DT_double) || shape->rank < 1)
+        return false;
+    int64_t width = shape->dims[shape->rank - 1];
+    return width >= SHORTEST && width <= LONGEST && next->inputs[0].node == product && sums_rows(next, shape) &&
+           outputs_have_one_shape(product->inputs[0], product->inputs[1]);
+}
+
+static Status *write_sum(NodeBuilder *builder, Node *const *chain, int n) {
+    const Node *last = chain[n - 1];
+    AttrValue keeps = {.kind = ATTR_BOOL, .b = str_is(last->type->name, "MatMul") || node_bool(last, "keep_dims")};
+    builder_input(builder, chain[0]->inputs[0]);
+    builder_input(builder, chain[0]->inputs[1]);
+    builder_attr(builder, STR("keep_dims"), &keeps);
+    return OK;
+}
+
+const Contraction products_summed = {"_MulSum", takes_sum, write_sum};
