@@ -22,6 +22,14 @@ static size_t width(DType dtype) {
     return dtype == DT_double ? 8 : 4;
 }
 
+int64_t softmax_abreast(DType dtype, int64_t n) {
+    return dtype == DT_float && n <= SOFTMAX_SHORT ? SOFTMAX_ABREAST : 1;
+}
+
+int64_t softmax_picoseconds(DType dtype) {
+    return dtype == DT_float ? 500 : 5000;
+}
+
 void softmax_rows(DType dtype, const void *x, void *y, int64_t rows, int64_t n, bool logarithm) {
     loops_table()->softmax->softmax[slot(dtype)](x, y, rows, n, logarithm);
 }

@@ -4,6 +4,9 @@
 #pragma once
 #include "tensor/dtype.h"
 
+// How many rows of softmax and the losses go at once: they are best shared out by multiples of that. And what an element takes.
+int64_t softmax_abreast(DType dtype, int64_t n);
+int64_t softmax_picoseconds(DType dtype);
 // y = e^x / sum e^x of each row, or its logarithm. n >= 1; y may be x.
 void softmax_rows(DType dtype, const void *x, void *y, int64_t rows, int64_t n, bool logarithm);
 // loss[r] = sum labels * (ln sum e^x - x) and gradient = (softmax - labels) * factor[r]; NULL: 1. n >= 1; gradient may be

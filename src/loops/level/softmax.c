@@ -20,7 +20,7 @@
 
 // ---- short rows of float: each lane of a vector has a row ----
 
-enum { SIDE = 16, SHORT = 128 };  // rows of a tile; elements of a short row, at most
+enum { SIDE = SOFTMAX_ABREAST, SHORT = SOFTMAX_SHORT };
 
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
 

@@ -43,7 +43,9 @@ typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, voi
 // Blocks counter + skip, counter + skip + 1 ... of a Philox generator.
 typedef void (*PhiloxFn)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);
 
-// Arrays by type: [0] float, [1] double. The contracts are those of norm.h.
+// Arrays by type: [0] float, [1] double. The contracts are those of norm.h. Up to SOFTMAX_SHORT floats a row,
+// SOFTMAX_ABREAST rows go at once.
+enum { SOFTMAX_SHORT = 128, SOFTMAX_ABREAST = 16 };
 typedef struct {
     void (*softmax[2])(const void *in, void *out, int64_t rows, int64_t n, bool logarithm);
     void (*cross_entropy[2])(const void *logits, const void *labels, const void *factor, void *loss, void *gradient,

@@ -122,27 +122,34 @@ static Status *sum_shape(Shapes *s) {
     return OK;
 }
 
+typedef struct {
+    ReducePlan plan;
+    int64_t cost;    // ns
+} BiasSum;
+
 static Status *sum_prepare(Prepare *p) {
-    ReducePlan *plan = p->own;
+    BiasSum *own = p->own;
+    ReducePlan *plan = &own->plan;
     const Shape *dy = &p->in[0]->shape;
     uint32_t axes = (BIT(dy->rank) - 1) & ~BIT(channel_axis(p->node, dy));
     NEED(reduce_prepare(REDUCE_SUM, p->in[0]->dtype, dy, axes, plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     p->scratch = reduce_scratch(plan);
-    p->cost = shape_count(dy) / 2;
+    int64_t count = shape_count(dy), each = plan->load ? 400 : 20 * (int64_t)plan->element;
+    p->cost = own->cost = kernel_cost(count, each, count * (int64_t)plan->element);
     return OK;
 }
 
 static void sum_units(void *arg, int64_t first, int64_t last) {
     Kernel *k = arg;
-    reduce_run(k->own, k->in[0]->data, k->out[0]->data, k->scratch, first, last);
+    const BiasSum *own = k->own;
+    reduce_run(&own->plan, k->in[0]->data, k->out[0]->data, k->scratch, first, last);
 }
 
 static Status *sum_run(Kernel *k) {
-    const ReducePlan *plan = k->own;
-    int64_t elements = tensor_count(k->in[0]);
-    kernel_parallel(k, plan->units, plan->units ? elements / plan->units + 1 : 1, sum_units, k);
-    reduce_finish(plan, k->out[0]->data, k->scratch);
+    const BiasSum *own = k->own;
+    kernel_share(k, own->plan.units, own->cost, sum_units, k);
+    reduce_finish(&own->plan, k->out[0]->data, k->scratch);
     return OK;
 }
 
@@ -153,6 +160,6 @@ static void sum_grad(Formula *f) {  // each pixel of dy gets the gradient of its
 const Op op_BiasAddGrad = {
     .signature = "BiasAddGrad(out_backprop: T) -> output: T; " NUMBER_TYPES FORMATS,
     .doc = "Gradient of BiasAdd by the bias: the sum over all but the channels.", .needs = "rank(out_backprop) >= 2",
-    .shape = sum_shape, .grad = sum_grad, .prepare = sum_prepare, .own_size = sizeof(ReducePlan),
+    .shape = sum_shape, .grad = sum_grad, .prepare = sum_prepare, .own_size = sizeof(BiasSum),
     .cpu = ANY_TYPE(sum_run),
 };

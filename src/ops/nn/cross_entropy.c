@@ -4,7 +4,7 @@
 #include "ops/op.h"
 
 typedef struct {
-    int64_t rows, classes;
+    int64_t rows, classes, abreast, cost;      // abreast: rows of a unit; cost: ns
     DType compute;
     Stage logits, labels, factor, loss, gradient;
     int at_loss, at_gradient;                  // outputs
@@ -35,7 +35,9 @@ static Status *prepare_rows(Prepare *p, const Shape *shape) {
     TRY(stage_output(p, dtype, own->compute, &p->out[own->at_gradient]->shape, false, &own->gradient));
     if (own->scaled)
         TRY(stage_input(p, dtype, own->compute, &p->in[2]->shape, false, &own->factor));
-    p->cost = own->rows * own->classes * 3;
+    own->abreast = softmax_abreast(own->compute, own->classes);
+    int64_t count = own->rows * own->classes;
+    p->cost = own->cost = kernel_cost(count, softmax_picoseconds(own->compute), 2 * count * (int64_t)dtype_size(dtype));
     return OK;
 }
 
@@ -158,6 +160,8 @@ static Status *dense_prepare(Prepare *p) {
 static void dense_rows(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Entropy *own = work->own;
+    first *= own->abreast;
+    last = min_i64(own->rows, last * own->abreast);
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
     cross_entropy_rows(own->compute, work->logits + at, work->labels + at, factors(work, first),
                        work->loss + (size_t)first * size,
@@ -179,7 +183,7 @@ static Status *dense_run(Kernel *k) {
     work.logits = spread_out(own->spreads_logits, &own->spread_logits, logits, scratch + own->at_logits);
     work.labels = spread_out(own->spreads_labels, &own->spread_labels, labels, scratch + own->at_labels);
     if (own->rows && own->classes)
-        kernel_parallel(k, own->rows, own->classes * 3, dense_rows, &work);
+        kernel_share(k, div_up(own->rows, own->abreast), own->cost, dense_rows, &work);
     else if (own->rows)
         memset(work.loss, 0, (size_t)own->rows * dtype_size(own->compute));
     store(k);
@@ -240,6 +244,8 @@ static Status *sparse_prepare(Prepare *p) {
 static void sparse_rows(void *arg, int64_t first, int64_t last) {
     Work *work = arg;
     const Entropy *own = work->own;
+    first *= own->abreast;
+    last = min_i64(own->rows, last * own->abreast);
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
     int64_t bad = sparse_cross_entropy_rows(own->compute, work->logits + at,
                                             work->labels + (size_t)first * dtype_size(work->index), work->index,
@@ -256,7 +262,7 @@ static Status *sparse_run(Kernel *k) {
     work.labels = k->in[1]->data;
     atomic_init(&work.bad, -1);
     if (own->rows)
-        kernel_parallel(k, own->rows, own->classes * 3, sparse_rows, &work);
+        kernel_share(k, div_up(own->rows, own->abreast), own->cost, sparse_rows, &work);
     int64_t bad = atomic_load(&work.bad);
     NEED(bad < 0, INVALID_ARGUMENT, "Received a label value of %lld which is outside the valid range of [0, %lld)",
          (long long)tensor_int(k->in[1], bad), (long long)own->classes);

@@ -4,7 +4,7 @@
 #include "ops/op.h"
 
 typedef struct {
-    int64_t rows, length;
+    int64_t rows, length, abreast, cost;  // abreast: rows of a unit; cost: ns
     DType compute;
     Stage in, out;
 } Rows;
@@ -18,7 +18,9 @@ static Status *rows_prepare(Prepare *p) {
     own->compute = staging_float(dtype);
     TRY(stage_input(p, dtype, own->compute, shape, false, &own->in));
     TRY(stage_output(p, dtype, own->compute, shape, false, &own->out));
-    p->cost = own->rows * own->length * 2;
+    own->abreast = softmax_abreast(own->compute, own->length);
+    int64_t count = own->rows * own->length;
+    p->cost = own->cost = kernel_cost(count, softmax_picoseconds(own->compute), 2 * count * (int64_t)dtype_size(dtype));
     return OK;
 }
 
@@ -31,6 +33,8 @@ typedef struct {
 
 static void rows_range(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
+    first *= work->own->abreast;
+    last = min_i64(work->own->rows, last * work->own->abreast);
     size_t at = (size_t)(first * work->own->length) * dtype_size(work->own->compute);
     softmax_rows(work->own->compute, work->x + at, work->y + at, last - first, work->own->length, work->logarithm);
 }
@@ -39,7 +43,7 @@ static Status *rows_run(Kernel *k, bool logarithm) {
     const Rows *own = k->own;
     Work work = {own, stage_load(&own->in, k, k->in[0]->data), stage_target(&own->out, k, k->out[0]->data), logarithm};
     if (own->rows)
-        kernel_parallel(k, own->rows, own->length * 2, rows_range, &work);
+        kernel_share(k, div_up(own->rows, own->abreast), own->cost, rows_range, &work);
     stage_store(&own->out, k, k->out[0]->data);
     return OK;
 }
