@@ -1,6 +1,6 @@
 // Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB. And what constants say
-// of shapes that weren't known. And small nodes that read no more than shapes, where these are known: the ones that a
-// gradient begins with wait for no loss.
+// of shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with waits
+// for no loss.
 //
 // The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if it
 // ever does.
@@ -9,7 +9,7 @@
 #include "graph/build.h"
 #include "plan/pass.h"
 
-enum { MOST_BYTES = 10 << 20, MOST_OF_SHAPES = 4096 };
+enum { MOST_BYTES = 10 << 20 };
 
 static bool is_constant_node(const Node *node) {
     return node->value != NULL;
@@ -27,18 +27,14 @@ static const Shape *shape_of(Output edge) {
     return &edge.node->output_shapes[edge.index];
 }
 
-// What switches may leave out must stay behind the switch.
-static bool reads_known_shapes(const Node *node, bool flows) {
-    size_t bytes;
-    if (flows || !(node_op(node)->flags & OP_FROM_SHAPES) || !shape_is_known(&node->output_shapes[0]))
+// Only the shapes of scalars: a loss is one, whatever is fed. What switches may leave out must stay behind the switch.
+static bool reads_shapes_of_scalars(const Node *node, bool flows) {
+    if (flows || !(node_op(node)->flags & OP_FROM_SHAPES))
         return false;
     for (int i = 0; i < node->n_inputs; i++)
-        if (!shape_is_known(shape_of(node->inputs[i])) || dtype_is_ref(node->inputs[i].node->output_types[node->inputs[i].index]))
+        if (shape_of(node->inputs[i])->rank != 0 || dtype_is_ref(node->inputs[i].node->output_types[node->inputs[i].index]))
             return false;
-    Status *status = shape_bytes(&node->output_shapes[0], node->output_types[0], &bytes);
-    bool small = !status && bytes <= MOST_OF_SHAPES;
-    status_free(status);
-    return small;
+    return true;
 }
 
 static bool may_fold(const Node *node, bool flows) {
@@ -48,7 +44,7 @@ static bool may_fold(const Node *node, bool flows) {
         return false;
     if (dtype_is_ref(node->output_types[0]) || dtype_kind(node->output_types[0]) == KIND_OBJECT)
         return false;
-    if (reads_known_shapes(node, flows))
+    if (reads_shapes_of_scalars(node, flows))
         return true;
     for (int i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].index != 0 || !is_constant_node(node->inputs[i].node))
