@@ -210,6 +210,12 @@ int64_t broadcast_run(const BroadcastPlan *plan, const ElementwiseLoop *loop, co
             return run_short_matrix(plan, loop, pa, pb, po, row, end);
         if (plan->short_runs)
             return run_short(plan, loop, pa, pb, po, row, end);
+        if (plan->rank == 1) {
+            for (; row < end; row++)
+                faults += elementwise_run(loop, pa + row * plan->step_a[0] * in, pb ? pb + row * plan->step_b[0] * in : NULL,
+                                          po + row * plan->inner * to, plan->inner, plan->sa, plan->sb);
+            return faults;
+        }
         Position at = position_of(plan, row);
         for (; row < end; row++) {
             faults += elementwise_run(loop, pa + at.a * in, pb ? pb + at.b * in : NULL, po + row * plan->inner * to,

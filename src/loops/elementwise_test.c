@@ -326,18 +326,23 @@ START_TEST(long_runs_are_cut_into_units) {
 END_TEST
 
 START_TEST(select_chooses) {
-    FOR_EACH_LEVEL {
-        static const size_t sizes[] = {1, 2, 4, 8, 16};
-        for (int s = 0; s < 5; s++) {
-            bool c[40];
-            char a[40 * 16], b[40 * 16], out[40 * 16];
-            for (int i = 0; i < 40; i++) c[i] = next_random() & 1;
-            memset(a, 1, sizeof a), memset(b, 2, sizeof b);
-            elementwise_select(sizes[s])(c, a, b, out, 40, 1, 1, s & 1);
-            for (size_t i = 0; i < 40 * sizes[s]; i++) ck_assert_int_eq(out[i], c[i / sizes[s]] ? 1 : 2);
+    enum { N = 150 };
+    static bool c[N];
+    static char a[N * 16], b[N * 16], out[N * 16];
+    FOR_EACH_LEVEL for (int turn = 0; turn < 5 * 8; turn++) {
+        size_t size = (size_t)1 << (turn / 8);
+        int sc = turn & 1, sa = turn >> 1 & 1, sb = turn >> 2 & 1;
+        for (int i = 0; i < N; i++)
+            c[i] = next_random() & 1;
+        for (int i = 0; i < N * 16; i++)
+            a[i] = (char)next_random(), b[i] = (char)next_random();
+        for (int n = 1; n <= N; n += 37) {
+            elementwise_select(size)(c, a, b, out, n, sc, sa, sb);
+            for (int i = 0; i < n; i++)
+                ck_assert_mem_eq(out + i * size, c[i * sc] ? a + i * sa * size : b + i * sb * size, size);
         }
-        ck_assert(!elementwise_select(3));
     }
+    ck_assert(!elementwise_select(3));
 }
 END_TEST
 

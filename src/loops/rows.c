@@ -159,7 +159,7 @@ static inline int64_t index_at(const void *indices, DType index, int64_t i) {
     }
 }
 
-enum { LINE = 64, ROWS_AHEAD = 4, LINES_AHEAD = 8 };
+enum { LINE = 64, ROWS_AHEAD = 12, LINES_AHEAD = 8 };
 
 // Rows of a large table lie anywhere: the first lines of one are asked for while others are copied.
 static inline void ask_for(const char *row, size_t bytes) {

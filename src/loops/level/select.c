@@ -6,7 +6,7 @@
     do {                                                                                                       \
         VECTOR_LOOP                                                                                            \
         for (int64_t i = 0; i < n; i++) {                                                                      \
-            T mask = (T)((T)0 - (T)(c[i] != 0)), x = (X), y = (Y);                                             \
+            T mask = (T)(int8_t)-(c[i] != 0), x = (X), y = (Y);                                                \
             o[i] = (T)((x & mask) | (y & (T)~mask));                                                           \
         }                                                                                                      \
     } while (0)

@@ -261,8 +261,24 @@ static void scatter_rows(const Kernel *k, const Update *update) {
     }
 }
 
+// Whether integers that name rows all do.
+static bool are_inside(const Tensor *indices, int64_t n, int64_t extent) {
+    const int32_t *narrow = indices->data;
+    const int64_t *wide = indices->data;
+    bool outside = false;
+    if (indices->dtype == DT_int32)
+        for (int64_t i = 0; i < n; i++)
+            outside |= narrow[i] < 0 || narrow[i] >= extent;
+    else
+        for (int64_t i = 0; i < n; i++)
+            outside |= wide[i] < 0 || wide[i] >= extent;
+    return !outside;
+}
+
 // All indices are checked before anything is written.
 static Status *check_indices(const Update *update, const Tensor *indices) {
+    if (update->depth == 1 && are_inside(indices, update->rows, update->dims[0]))
+        return OK;
     for (int64_t i = 0; i < update->rows && !update->ignores; i++)
         if (place_of(update, indices, i) < 0)
             return index_error(update, indices, i);
