@@ -12,10 +12,6 @@ static bool is_plain(const WindowShape *s) {
            s->pad_left == 0 && s->out_h == s->in_h && s->out_w == s->in_w;
 }
 
-static size_t gemm_bytes(DType dtype) {
-    return gemm_float_scratch() * (dtype == DT_double ? 2 : 1);
-}
-
 bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan *plan) {
     if (dtype != DT_float && dtype != DT_double)
         return false;
@@ -47,13 +43,9 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
         }
         p.units = parts * p.cuts * shape->groups;
     }
-    p.scratch = gemm_bytes(dtype) + round_up((size_t)(p.pixels * depth * size), 64);
+    p.scratch = gemm_most_scratch() + round_up((size_t)(p.pixels * depth * size), 64);
     *plan = p;
     return true;
-}
-
-static void gemm(DType dtype, const GemmShape *g, const void *a, const void *b, void *c, void *scratch) {
-    loops_table()->gemm[dtype == DT_double ? TYPE_F64 : TYPE_F32](g, a, b, c, scratch);
 }
 
 // Rows of patches of output pixels [from, to) of one image: positions [first, last) of the window, `channels` from c0.
@@ -89,7 +81,7 @@ void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
     int64_t positions = s->filter_h * s->filter_w, depth = positions * in_c, image = s->out_h * s->out_w;
-    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t unit = first; unit < last; unit++) {
         int64_t n = unit / plan->blocks, from = unit % plan->blocks * plan->pixels;
         int64_t to = min_i64(image, from + plan->pixels);
@@ -102,7 +94,7 @@ void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const
                 a = in + (from * s->in_c + g * in_c) * size, product.lda = s->in_c;
             else
                 patches(plan, in, g * in_c, in_c, from, to, 0, positions, rows);
-            gemm(plan->dtype, &product, a, (const char *)filter + g * out_c * size,
+            gemm_at_once(plan->dtype, &product, a, (const char *)filter + g * out_c * size,
                  (char *)y + ((n * image + from) * s->out_c + g * out_c) * size, scratch);
         }
     }
@@ -138,7 +130,7 @@ void conv_input(const ConvPlan *plan, const void *dy, const void *filter, void *
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
     int64_t depth = s->filter_h * s->filter_w * in_c, image = s->out_h * s->out_w, extent = s->in_h * s->in_w * s->in_c;
-    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t n = first; n < last; n++) {
         char *out = (char *)dx + n * extent * size;
         memset(out, 0, (size_t)(extent * size));
@@ -150,7 +142,7 @@ void conv_input(const ConvPlan *plan, const void *dy, const void *filter, void *
                 char *c = rows;
                 if (is_plain(s))
                     c = out + (from * s->in_c + g * in_c) * size, product.ldc = s->in_c;
-                gemm(plan->dtype, &product, (const char *)dy + ((n * image + from) * s->out_c + g * out_c) * size,
+                gemm_at_once(plan->dtype, &product, (const char *)dy + ((n * image + from) * s->out_c + g * out_c) * size,
                      (const char *)filter + g * out_c * size, c, scratch);
                 if (!is_plain(s))
                     scatter(plan, rows, g * in_c, in_c, from, to, out);
@@ -163,7 +155,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
     int64_t positions = s->filter_h * s->filter_w, image = s->out_h * s->out_w;
-    char *rows = (char *)scratch + gemm_bytes(plan->dtype);
+    char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t unit = first; unit < last; unit++) {
         int64_t cut = unit % plan->cuts, rest = unit / plan->cuts, g = rest % s->groups, part = rest / s->groups;
         int64_t begin = part * plan->group_positions, end = min_i64(positions, begin + plan->group_positions);
@@ -172,7 +164,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
         GemmShape product = {.m = depth, .n = columns, .k = 0, .ta = true, .lda = depth, .ldb = s->out_c,
                              .ldc = s->out_c};
         if (s->batch * image == 0)
-            gemm(plan->dtype, &product, rows, dy, to, scratch);
+            gemm_at_once(plan->dtype, &product, rows, dy, to, scratch);
         for (int64_t n = 0; n < s->batch; n++)
             for (int64_t from = 0; from < image; from += plan->pixels) {
                 product.k = min_i64(image, from + plan->pixels) - from;
@@ -181,7 +173,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
                     a = in + (from * s->in_c + g * in_c) * size, product.lda = s->in_c;
                 else
                     patches(plan, in, g * in_c, in_c, from, from + product.k, begin, end, rows);
-                gemm(plan->dtype, &product, a,
+                gemm_at_once(plan->dtype, &product, a,
                      (const char *)dy + ((n * image + from) * s->out_c + g * out_c + column) * size, to, scratch);
                 product.accumulate = true;
             }

@@ -4,22 +4,8 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "loops/level/gemm_blocks.h"
 #include "loops/level/table.h"
-
-// Packed blocks of both operands, in whole panels: the widest is 2 vectors of 16 floats, the tallest 12 rows.
-static size_t pack_bytes(int64_t m, int64_t n, int64_t k, size_t element) {
-    size_t depth = (size_t)min_i64(k, GEMM_DEPTH), columns = round_up((size_t)min_i64(n, GEMM_COLUMNS), 32);
-    size_t rows = (size_t)min_i64(m, GEMM_ROWS) + 12;
-    return round_up(depth * (columns + (m * k > GEMM_IN_PLACE ? rows : 0)) * element, 64);
-}
-
-size_t gemm_float_scratch(void) {
-    return pack_bytes(GEMM_ROWS, GEMM_COLUMNS, GEMM_DEPTH, 4);
-}
-
-void gemm_float(const GemmShape *shape, const float *a, const float *b, float *c, void *scratch) {
-    loops_table()->gemm[TYPE_F32](shape, a, b, c, scratch);
-}
 
 static bool type_of(DType dtype, ComputeType *type) {
     switch (dtype) {
@@ -35,6 +21,35 @@ static bool type_of(DType dtype, ComputeType *type) {
     }
 }
 
+// A panel of b, and a block of a where that is transposed.
+static size_t pack_bytes(const GemmShape *unit, GemmWay way, size_t size) {
+    if (way == GEMM_DOTS || way == GEMM_ROW)
+        return 0;
+    GemmBlocks s = gemm_blocks(unit, way, size);
+    enum { SLACK = 8 };   // a block of a is written in pieces of so many elements
+    int64_t elements = s.depth * s.columns + (s.packs_a ? s.rows * s.depth + SLACK : 0);
+    return round_up((size_t)elements * size, 64);
+}
+
+static GemmWay choose_way(const GemmShape *g, size_t size) {
+    bool along_k = (!g->ta || g->lda == 1) && (g->tb || g->ldb == 1);
+    if (g->m == 1 && !g->tb && g->n >= 4)
+        return GEMM_ROW;
+    if (along_k && (g->m == 1 || g->n == 1 || (g->tb && g->m <= GEMM_FEW_ROWS && g->k >= GEMM_DOT_DEPTH)))
+        return GEMM_DOTS;
+    bool large = (double)g->k * (double)g->n * (double)size > GEMM_IN_PLACE_B;
+    return g->m <= GEMM_FEW_ROWS && !g->tb && large ? GEMM_SHALLOW : GEMM_TILES;
+}
+
+size_t gemm_most_scratch(void) {
+    return (GEMM_DEPTH * GEMM_GROUP + 8) * sizeof(double) + GEMM_BLOCK_BYTES;
+}
+
+void gemm_at_once(DType dtype, const GemmShape *shape, const void *a, const void *b, void *c, void *scratch) {
+    bool wide = dtype == DT_double;
+    loops_table()->gemm[wide ? TYPE_F64 : TYPE_F32](shape, choose_way(shape, wide ? 8 : 4), a, b, c, scratch);
+}
+
 static bool is_sixteen(DType dtype) {
     return dtype == DT_half || dtype == DT_bfloat16;
 }
@@ -44,7 +59,19 @@ static int64_t part_rows(const GemmPlan *plan) {
     return div_up(plan->shape.m, plan->cuts_m);
 }
 static int64_t part_columns(const GemmPlan *plan) {
-    return (int64_t)round_up((size_t)div_up(plan->shape.n, plan->cuts_n), 32);
+    return (int64_t)round_up((size_t)div_up(plan->shape.n, plan->cuts_n), GEMM_PANEL);
+}
+
+// By columns, where each part packs its own share of b; by rows where a is the longer one, or has to be packed for each part.
+static void cut(GemmPlan *p, int64_t wanted) {
+    const GemmShape *s = &p->shape;
+    bool by_rows = s->n < wanted * GEMM_PANEL || (s->ta ? s->m >= s->n : s->m >= 8 * s->n);
+    if (by_rows)
+        p->cuts_m = max_i64(1, min_i64(wanted, s->m / 24));
+    else
+        p->cuts_n = max_i64(1, min_i64(wanted, s->n / GEMM_PANEL));
+    if (p->cuts_n > 1)
+        p->cuts_n = div_up(s->n, part_columns(p));
 }
 
 bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t step_a, int64_t step_b, int64_t step_c,
@@ -54,20 +81,17 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
         return false;
     GemmPlan p = {.shape = *shape, .dtype = dtype, .batch = batch, .step_a = step_a, .step_b = step_b, .step_c = step_c,
                   .cuts_m = 1, .cuts_n = 1};
+    size_t size = type == TYPE_F64 ? 8 : 4;
+    p.way = choose_way(shape, size);
     double work = (double)shape->m * (double)shape->n * (double)shape->k;
-    if (threads > 1 && batch < threads && work > 200000) {
-        int64_t wanted = 2 * threads;
-        if (shape->m >= shape->n)
-            p.cuts_m = max_i64(1, min_i64(wanted, shape->m / 24));
-        else
-            p.cuts_n = max_i64(1, min_i64(wanted, shape->n / 64));
-    }
-    if (p.cuts_n > 1)
-        p.cuts_n = div_up(shape->n, part_columns(&p));
+    if (threads > 1 && batch < threads && work > 200000)
+        cut(&p, 2 * threads);
     p.units = batch * p.cuts_m * p.cuts_n;
-    p.scratch = pack_bytes(shape->m, shape->n, shape->k, type == TYPE_F64 ? 8 : 4);
+    GemmShape unit = *shape;
+    unit.m = part_rows(&p), unit.n = min_i64(shape->n, part_columns(&p));
+    p.packed = p.scratch = pack_bytes(&unit, p.way, size);
     if (is_sixteen(dtype)) {
-        size_t m = (size_t)part_rows(&p), n = (size_t)min_i64(shape->n, part_columns(&p)), k = (size_t)shape->k;
+        size_t m = (size_t)unit.m, n = (size_t)unit.n, k = (size_t)shape->k;
         p.scratch += round_up((m * k + k * n + m * n + n) * 4 + 256, 64);
     }
     *plan = p;
@@ -85,8 +109,7 @@ static void run_sixteen(const GemmPlan *plan, GemmShape g, const char *a, const 
     bool half = plan->dtype == DT_half;
     ConvertFn load = half ? sixteen->half_to_float : sixteen->bfloat16_to_float;
     ConvertFn store = half ? sixteen->float_to_half : sixteen->float_to_bfloat16;
-    GemmShape whole = plan->shape;
-    float *wide_a = (float *)(scratch + pack_bytes(whole.m, whole.n, whole.k, 4)), *wide_b = wide_a + g.m * g.k;
+    float *wide_a = (float *)(scratch + plan->packed), *wide_b = wide_a + g.m * g.k;
     float *wide_c = wide_b + g.k * g.n, *bias = wide_c + g.m * g.n;
     widen(load, a, g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k, wide_a);
     widen(load, b, g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n, wide_b);
@@ -98,7 +121,7 @@ static void run_sixteen(const GemmPlan *plan, GemmShape g, const char *a, const 
         g.bias = bias;
     }
     g.lda = g.ta ? g.m : g.k, g.ldb = g.tb ? g.k : g.n, g.ldc = g.n;
-    loops_table()->gemm[TYPE_F32](&g, wide_a, wide_b, wide_c, scratch);
+    loops_table()->gemm[TYPE_F32](&g, plan->way, wide_a, wide_b, wide_c, scratch);
     for (int64_t i = 0; i < g.m; i++)
         store(wide_c + i * g.n, c + i * ldc * 2, g.n);
 }
@@ -125,6 +148,6 @@ void gemm_run(const GemmPlan *plan, const void *a, const void *b, void *c, void 
         if (is_sixteen(plan->dtype))
             run_sixteen(plan, g, pa, pb, pc, scratch);
         else
-            fn(&g, pa, pb, pc, scratch);
+            fn(&g, plan->way, pa, pb, pc, scratch);
     }
 }

@@ -10,17 +10,29 @@ typedef struct {
     bool ta, tb;              // a lies as [k, m], b as [n, k]
     bool accumulate;          // add to c
     bool relu;                // then cut at 0 (real types)
+    bool scales;              // the product is first multiplied by `scale` (float and double)
+    double scale;
     const void *bias;         // [n], added to each row; NULL: none
 } GemmShape;
 
+// How the elements of c are summed: chosen once for a product, however it is cut.
+typedef enum {
+    GEMM_TILES,               // tiles of c in registers, factors packed where they are large
+    GEMM_SHALLOW,             // ... few rows: the right factor is read where it lies
+    GEMM_DOTS,                // vectors along k: both factors lie so
+    GEMM_ROW,                 // one row times a matrix
+} GemmWay;
+
 typedef struct {
     GemmShape shape;          // of one product
+    GemmWay way;
     DType dtype;
     int64_t batch;            // products, steps below in elements (0: the same matrix each time)
     int64_t step_a, step_b, step_c;
     int64_t cuts_m, cuts_n;   // parts of one product
     int64_t units;            // batch * cuts_m * cuts_n
     size_t scratch;           // bytes per thread that runs units, aligned to 64
+    size_t packed;            // ... of which the packed blocks take the first
 } GemmPlan;
 
 // Every number type; false for others. `threads`: how many will share the units (1: no cutting).
@@ -30,6 +42,6 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
 // Units [first, last) of [0, plan->units), with this thread's scratch. No input may overlap c.
 void gemm_run(const GemmPlan *plan, const void *a, const void *b, void *c, void *scratch, int64_t first, int64_t last);
 
-// One float product at once, on this thread; `scratch` has gemm_float_scratch() bytes, aligned to 64.
-void gemm_float(const GemmShape *shape, const float *a, const float *b, float *c, void *scratch);
-size_t gemm_float_scratch(void);
+// One product of float or double at once, on this thread; `scratch` has gemm_most_scratch() bytes, aligned to 64.
+void gemm_at_once(DType dtype, const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
+size_t gemm_most_scratch(void);

@@ -56,7 +56,7 @@ static void check_gemm(DType dtype, GemmShape g, int64_t batch, int threads) {
                 if (j < g.n) {
                     want = (g.accumulate ? want : 0) + (g.bias ? bias[j] : 0);
                     for (int64_t k = 0; k < g.k; k++)
-                        want += a[p * na + (g.ta ? k * g.lda + i : i * g.lda + k)] *
+                        want += (g.scales ? g.scale : 1) * a[p * na + (g.ta ? k * g.lda + i : i * g.lda + k)] *
                                 b[p * nb + (g.tb ? j * g.ldb + k : k * g.ldb + j)];
                     want = g.relu && want < 0 ? 0 : want;
                 }
@@ -79,7 +79,7 @@ START_TEST(every_edge) {
                 for (int way = 0; way < 4; way++) {
                     GemmShape g = {.m = extents[i], .n = extents[j], .k = extents[(i * 3 + j + way) % 10], .ta = way & 1,
                                    .tb = way >> 1, .accumulate = (i + j) % 3 == 0, .relu = (i + j) % 2 == 0,
-                                   .bias = j % 2 ? "" : NULL};
+                                   .scales = j % 4 > 1, .scale = i % 3 - 2, .bias = j % 2 ? "" : NULL};
                     check_gemm(DT_float, g, 1, 1);
                     check_gemm(DT_double, g, 1, 1);
                 }
@@ -99,6 +99,69 @@ START_TEST(blocks_and_cuts) {
                 check_gemm(DT_float, g, 1, 1 + s);
             }
     }
+}
+END_TEST
+
+// Every way of summing, what is packed and what is not, blocks of each factor.
+START_TEST(few_rows_and_long_sums) {
+    static const struct { int m, n, k; GemmWay way[4]; } shapes[] = {   // the ways of NN, TN, NT, TT
+        {16, 36, 530, {GEMM_TILES, GEMM_TILES, GEMM_DOTS, GEMM_TILES}},
+        {7, 515, 700, {GEMM_SHALLOW, GEMM_SHALLOW, GEMM_DOTS, GEMM_TILES}},
+        {1, 37, 600, {GEMM_ROW, GEMM_ROW, GEMM_DOTS, GEMM_DOTS}},
+        {37, 1, 600, {GEMM_DOTS, GEMM_TILES, GEMM_DOTS, GEMM_TILES}},
+        {60, 330, 1100, {GEMM_TILES, GEMM_TILES, GEMM_TILES, GEMM_TILES}},
+        {500, 70, 600, {GEMM_TILES, GEMM_TILES, GEMM_TILES, GEMM_TILES}},
+    };
+    for (int l = 0; l < 3; l++) {
+        if (!loops_choose_level(levels[l]))
+            continue;
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (int way = 0; way < 4; way++) {
+                GemmShape g = {.m = shapes[s].m, .n = shapes[s].n, .k = shapes[s].k, .ta = way & 1, .tb = way >> 1,
+                               .scales = s % 2, .scale = -2, .accumulate = way % 2};
+                GemmPlan plan;
+                GemmShape tight = g;
+                tight.lda = g.ta ? g.m : g.k, tight.ldb = g.tb ? g.k : g.n, tight.ldc = g.n;
+                ck_assert(gemm_prepare(DT_float, &tight, 1, 0, 0, 0, 1, &plan));
+                ck_assert_int_eq(plan.way, shapes[s].way[way]);
+                check_gemm(DT_float, g, 1, 1);
+                check_gemm(DT_float, g, 1, 3);
+                if (way == 2)
+                    check_gemm(DT_double, g, 1, 2);
+            }
+    }
+}
+END_TEST
+
+static void product(const GemmShape *g, int threads, const float *a, const float *b, float *c) {
+    GemmPlan plan;
+    ck_assert(gemm_prepare(DT_float, g, 1, 0, 0, 0, threads, &plan));
+    void *scratch = aligned_alloc(64, plan.scratch + 64 - plan.scratch % 64);
+    for (int64_t unit = plan.units - 1; unit >= 0; unit--)
+        gemm_run(&plan, a, b, c, scratch, unit, unit + 1);
+    free(scratch);
+}
+
+START_TEST(cuts_change_no_bit) {
+    static const int shapes[][3] = {{25, 300, 900}, {48, 40, 700}, {20, 800, 600}, {700, 90, 520}, {97, 513, 193}};
+    enum { MOST = 900 * 900 };
+    float *a = malloc(MOST * sizeof(float)), *b = malloc(MOST * sizeof(float));
+    for (int i = 0; i < MOST; i++)
+        a[i] = (float)small_random(2001) / 1000 - 1, b[i] = (float)small_random(2001) / 1000 - 1;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int way = 0; way < 4; way++) {
+            GemmShape g = {.m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2], .ta = way & 1, .tb = way >> 1};
+            g.lda = g.ta ? g.m : g.k, g.ldb = g.tb ? g.k : g.n, g.ldc = g.n;
+            size_t bytes = (size_t)(g.m * g.n) * sizeof(float);
+            float *whole = malloc(bytes), *parts = malloc(bytes);
+            product(&g, 1, a, b, whole);
+            for (int threads = 2; threads <= 7; threads++) {
+                product(&g, threads, a, b, parts);
+                ck_assert_mem_eq(whole, parts, bytes);
+            }
+            free(whole), free(parts);
+        }
+    free(a), free(b);
 }
 END_TEST
 
@@ -128,6 +191,8 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, every_edge);
     tcase_add_test(tests, blocks_and_cuts);
+    tcase_add_test(tests, few_rows_and_long_sums);
+    tcase_add_test(tests, cuts_change_no_bit);
     tcase_add_test(tests, every_type_and_batches);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -193,8 +193,8 @@ START_TEST(threads_do_not_meet) {
     if (!s.op)
         return;
     float *a = random_floats(4096), *b = random_floats(4096), *want = random_floats(4096);
-    void *scratch = aligned_alloc(64, gemm_float_scratch());
-    gemm_float(&g, a, b, want, scratch);
+    void *scratch = aligned_alloc(64, gemm_most_scratch());
+    gemm_at_once(DT_float, &g, a, b, want, scratch);
     s.a = a, s.b = b, s.want = want;
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(pthread_create(&thread[i], NULL, run_shared, &s), 0);

@@ -2,28 +2,41 @@
 #include <complex.h>
 #undef I
 
+#include "loops/level/gemm_blocks.h"
 #include "loops/level/table.h"
-
-extern const TransposeFn LEVEL(loop_transposes)[6];
 
 #define T float
 #define NAME f32
-#define TALL
+#if LOOPS_LEVEL == 4
+#define WIDTH 16
+#elif LOOPS_LEVEL == 3
+#define WIDTH 8
+#else
+#define WIDTH 4
+#endif
 #include "loops/level/gemm_rows.h"
-#undef TALL
 #undef T
 #undef NAME
+#undef WIDTH
 #define T double
 #define NAME f64
+#if LOOPS_LEVEL == 4
+#define WIDTH 8
+#elif LOOPS_LEVEL == 3
+#define WIDTH 4
+#else
+#define WIDTH 2
+#endif
 #include "loops/level/gemm_rows.h"
 #undef T
 #undef NAME
+#undef WIDTH
 
 #define PLAIN(name, T, WRAP)                                                                                     \
-    static void name(const GemmShape *g, const void *a_, const void *b_, void *c_, void *scratch) {              \
+    static void name(const GemmShape *g, GemmWay way, const void *a_, const void *b_, void *c_, void *scratch) { \
         const T *a = a_, *b = b_, *bias = g->bias;                                                               \
         int64_t a_row = g->ta ? 1 : g->lda, a_column = g->ta ? g->lda : 1;                                       \
-        (void)scratch;                                                                                           \
+        (void)way, (void)scratch;                                                                                     \
         for (int64_t i = 0; i < g->m; i++) {                                                                     \
             T *c = (T *)c_ + i * g->ldc;                                                                         \
             for (int64_t j = 0; j < g->n; j++)                                                                   \

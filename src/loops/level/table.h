@@ -34,11 +34,8 @@ typedef struct {
 // out[j * to + i] = in[i * from + j], 0 <= i < rows, 0 <= j < columns.
 typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
 
-// Blocks of a large product: of k, of columns and of rows (a multiple of 12, 8, 6 and 4).
-// A left operand of no more than GEMM_IN_PLACE elements is read where it lies.
-enum { GEMM_DEPTH = 192, GEMM_COLUMNS = 512, GEMM_ROWS = 96, GEMM_IN_PLACE = 8192 };
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
-typedef void (*GemmFn)(const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);
+typedef void (*GemmFn)(const GemmShape *shape, GemmWay way, const void *a, const void *b, void *c, void *scratch);
 
 // Blocks counter + skip, counter + skip + 1 ... of a Philox generator.
 typedef void (*PhiloxFn)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);

@@ -111,8 +111,7 @@ void matmul_finish(Kernel *k) {
         kernel_parallel(k, tensor_count(k->out[0]), 1, activation_range, k);
 }
 
-// By the loops.
-static Status *matmul_run(Kernel *k) {
+Status *matmul_run(Kernel *k) {
     const Product *p = k->own;
     Work w = {.k = k, .plan = plan_with_bias(k, p), .a = prepared_input(k, p, 0, p->conjugate_a, p->at_a),
               .b = prepared_input(k, p, 1, p->conjugate_b, p->at_b), .c = k->out[0]->data};

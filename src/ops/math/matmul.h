@@ -31,6 +31,8 @@ typedef struct {
     Packing packing;
 } Product;
 
+// By the loops.
+Status *matmul_run(Kernel *k);
 // The pass over the output, where there is one.
 void matmul_finish(Kernel *k);
 // Makes the library's objects and sets p->run, where that pays.

@@ -3,6 +3,8 @@
 // Few rows against weights that have to be brought from far are where a packed layout pays: twice as fast and more, at 64
 // rows a tenth. Packing costs as much as a call or several, so it is done for weights that were seen twice, and kept.
 // Measured on Zen 4 with one thread. A single row is a matter of memory, where the loops are as fast.
+#include <string.h>
+
 #include "ops/math/matmul.h"
 
 enum {
@@ -14,6 +16,14 @@ enum {
     PART_ROWS = 16,                      // no part has fewer
     MOST_ROWS_PACKED = 63,
 };
+
+// Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where that is
+// transposed. Its older way packs as they do.
+static bool loops_are_faster(const GemmShape *s, const OnednnOp *library) {
+    enum { LARGE = 1 << 18, ROWS = 64 };   // elements
+    static const char brgemm[] = "brg:";
+    return s->m >= ROWS && (double)s->n * (double)s->k >= LARGE && !strncmp(onednn_name(library), brgemm, sizeof brgemm - 1);
+}
 
 static void free_library(void *op) {
     onednn_free(op);
@@ -29,6 +39,8 @@ static Status *library_run(Kernel *k) {
     const void *a = k->in[0]->data, *b = k->in[1]->data, *bias = p->epilogue.bias ? k->in[2]->data : NULL;
     if (p->packed)
         TRY(packing_find(&p->packing, k, b, &kept));
+    if (!kept && !p->library)
+        return matmul_run(k);
     bool done = kept ? onednn_run(p->packed, a, kept->data, bias, k->out[0]->data, k->scratch)
                      : onednn_run(p->library, a, b, bias, k->out[0]->data, k->scratch);
     NEED(done, INTERNAL, "oneDNN failed in %s", onednn_name(kept ? p->packed : p->library));
@@ -146,12 +158,17 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     if ((double)shape->m * (double)shape->n * (double)shape->k * (double)own->plan.batch < WORTH_A_GANG)
         threads = 1;
     Epilogue epilogue = own->epilogue;
-    own->library = make(&own->plan, shape, &epilogue, false, threads);
-    if (!own->library)
+    OnednnOp *library = make(&own->plan, shape, &epilogue, false, threads);
+    if (!library)
         return OK;
-    TRY(prepare_cleanup(p, free_library, own->library));
-    own->activates = own->epilogue.activation && !epilogue.activation;
-    size_t scratch = onednn_scratch(own->library);
+    TRY(prepare_cleanup(p, free_library, library));
+    bool relu = epilogue.activation == own->epilogue.activation && epilogue.activation <= ACTIVATION_RELU;
+    bool loops = own->plan.batch == 1 && relu && (own->plan.way == GEMM_DOTS || loops_are_faster(shape, library));
+    if (!loops) {
+        own->library = library;
+        own->activates = own->epilogue.activation && !epilogue.activation;
+    }
+    size_t scratch = loops ? 0 : onednn_scratch(library);
     if (pack)
         own->packed = onednn_matmul(1, shape, &epilogue, true, threads);
     if (own->packed) {
@@ -163,6 +180,8 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
             own->packed = NULL;
     }
     p->scratch = scratch > p->scratch ? scratch : p->scratch;
+    if (!own->library && !own->packed)
+        return OK;
     p->how = onednn_name(own->packed ? own->packed : own->library);
     p->run = library_run;
     return OK;

@@ -72,7 +72,15 @@ static size_t reserve(Prepare *p, size_t bytes) {
     return at;
 }
 
-Status *product_sum_prepare(Prepare *p, int first, bool keeps, ProductSum *s) {
+static void reserve_slots(Prepare *p, ProductSum *s, int threads, size_t work) {
+    int64_t units = s->use == PRODUCT_ADDED ? s->plan.units : s->down * s->across;
+    s->slots = (int)max_i64(1, min_i64(threads, units));
+    s->cost = units ? p->cost / units + 1 : 1;
+    s->slot = s->at_work + round_up(work, 64);
+    s->at_slots = reserve(p, s->slot * (size_t)s->slots);
+}
+
+Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s) {
     int terms = (p->n_in - first) / 2;
     bool ta = node_bool(p->node, "transpose_a"), tb = node_bool(p->node, "transpose_b");
     DType dtype = p->in[first]->dtype;
@@ -85,28 +93,30 @@ Status *product_sum_prepare(Prepare *p, int first, bool keeps, ProductSum *s) {
         k += a->dims[!ta];
     }
     s->m = out.dims[0], s->n = out.dims[1];
-    s->terms = terms, s->first = first, s->keeps = keeps;
+    s->terms = terms, s->first = first, s->use = use;
     s->size = (int64_t)dtype_size(dtype);
     int threads = p->threads < 1 ? 1 : p->threads > MOST_SLOTS ? MOST_SLOTS : p->threads;
     double ns = (double)s->m * (double)s->n * (double)(k + 8) / 50;
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
-    cut(s, ns < SMALL_COST ? 1 : threads);
-    int64_t blocks = s->down * s->across;
-    s->slots = (int)max_i64(1, min_i64(threads, blocks));
-    s->cost = blocks ? p->cost / blocks + 1 : 1;
-    GemmShape shape = {.m = s->rows, .n = s->columns, .k = k, .lda = ta ? s->m : k, .ldb = tb ? k : s->n,
-                       .ldc = keeps ? s->n : s->columns, .ta = ta, .tb = tb};
-    NEED(gemm_prepare(dtype, &shape, 1, 0, 0, 0, 1, &s->plan), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
+    threads = ns < SMALL_COST ? 1 : threads;
+    cut(s, threads);
+    int64_t ld_a = ta ? s->m : k, ld_b = tb ? k : s->n;
+    GemmShape shape = {.m = s->rows, .n = s->columns, .k = k, .lda = ld_a, .ldb = ld_b,
+                       .ldc = use == PRODUCT_KEPT ? s->n : s->columns, .ta = ta, .tb = tb};
+    if (use == PRODUCT_ADDED)
+        shape.m = s->m, shape.n = shape.ldc = s->n, shape.accumulate = shape.scales = true;
+    NEED(gemm_prepare(dtype, &shape, 1, 0, 0, 0, use == PRODUCT_ADDED ? threads : 1, &s->plan), UNIMPLEMENTED,
+         "no kernel for type %s", dtype_name(dtype));
     size_t work = s->plan.scratch;
     p->how = "loops";
-    TRY(choose_library(p, s, &work));
+    if (use != PRODUCT_ADDED)
+        TRY(choose_library(p, s, &work));
     if (terms > 1) {
         s->at_a = reserve(p, (size_t)(k * s->m * s->size));
         s->at_b = reserve(p, (size_t)(k * s->n * s->size));
     }
-    s->at_work = keeps ? 0 : round_up((size_t)(s->rows * s->columns * s->size), 64);
-    s->slot = s->at_work + round_up(work, 64);
-    s->at_slots = reserve(p, s->slot * (size_t)s->slots);
+    s->at_work = use == PRODUCT_IN_BLOCKS ? round_up((size_t)(s->rows * s->columns * s->size), 64) : 0;
+    reserve_slots(p, s, threads, work);
     return OK;
 }
 
@@ -128,14 +138,14 @@ static void one_block(const Work *w, int64_t row, int64_t column, char *slot) {
     int64_t rows = min_i64(s->rows, s->m - row), columns = min_i64(s->columns, s->n - column);
     const char *a = w->a + (whole->ta ? row : row * whole->lda) * s->size;
     const char *b = w->b + (whole->tb ? column * whole->ldb : column) * s->size;
-    char *c = s->keeps ? w->out + (row * whole->ldc + column) * s->size : slot, *work = slot + s->at_work;
+    char *c = s->use == PRODUCT_KEPT ? w->out + (row * whole->ldc + column) * s->size : slot, *work = slot + s->at_work;
     if (rows == s->rows && columns == s->columns) {
         if (!s->library || !onednn_run(s->library, a, b, NULL, c, work))
             gemm_run(&s->plan, a, b, c, work, 0, 1);
     } else {
         GemmPlan plan = s->plan;
         plan.shape.m = rows, plan.shape.n = columns;
-        plan.shape.ldc = s->keeps ? whole->ldc : columns;
+        plan.shape.ldc = s->use == PRODUCT_KEPT ? whole->ldc : columns;
         gemm_run(&plan, a, b, c, work, 0, 1);
     }
     if (w->fn)
@@ -166,11 +176,16 @@ static const char *one_under_the_other(Kernel *k, int first, int n, size_t at) {
     return start;
 }
 
+static void bring_together(Work *w) {
+    const ProductSum *s = w->sum;
+    w->a = one_under_the_other(w->k, s->first, s->terms, s->at_a);
+    w->b = one_under_the_other(w->k, s->first + s->terms, s->terms, s->at_b);
+}
+
 static void run(Work *w) {
     const ProductSum *s = w->sum;
     int64_t blocks = s->down * s->across;
-    w->a = one_under_the_other(w->k, s->first, s->terms, s->at_a);
-    w->b = one_under_the_other(w->k, s->first + s->terms, s->terms, s->at_b);
+    bring_together(w);
     if (blocks == 1)
         one_block(w, 0, 0, (char *)w->k->scratch + s->at_slots);
     else if (blocks)
@@ -185,6 +200,29 @@ void product_sum_run(Kernel *k, const ProductSum *sum, ProductBlockFn *fn, void 
 static void product_sum_write(Kernel *k, const ProductSum *sum, void *out) {
     Work w = {.k = k, .sum = sum, .out = out};
     run(&w);
+}
+
+typedef struct {
+    Work work;
+    GemmPlan plan;   // with this call's scale
+} Adding;
+
+static void add_range(void *arg, int64_t first, int64_t last) {
+    Adding *adding = arg;
+    Work *w = &adding->work;
+    const ProductSum *s = w->sum;
+    int slot = slot_take(&w->slots, s->slots);
+    char *scratch = (char *)w->k->scratch + s->at_slots + (size_t)slot * s->slot;
+    gemm_run(&adding->plan, w->a, w->b, w->out, scratch, first, last);
+    slot_give(&w->slots, slot);
+}
+
+void product_sum_add(Kernel *k, const ProductSum *sum, double scale, void *to) {
+    Adding adding = {.work = {.k = k, .sum = sum, .out = to}, .plan = sum->plan};
+    adding.plan.shape.scale = scale;
+    bring_together(&adding.work);
+    if (sum->plan.units)
+        kernel_parallel(k, sum->plan.units, sum->cost, add_range, &adding);
 }
 
 // ---------------------------------------- in a graph
@@ -229,7 +267,7 @@ static Status *sum_shape(Shapes *s) {
 }
 
 static Status *sum_prepare(Prepare *p) {
-    return product_sum_prepare(p, 0, true, p->own);
+    return product_sum_prepare(p, 0, PRODUCT_KEPT, p->own);
 }
 
 static Status *sum_run(Kernel *k) {

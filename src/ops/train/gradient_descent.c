@@ -44,9 +44,9 @@ RULE_KERNEL(power_sign, 2, ACC lr = SCALAR(0); ACC base = SCALAR(1); ACC decay =
 
 #define DESCENT "Steps against delta: var -= alpha * delta."
 RULE_REF_OR_PRODUCT(ApplyGradientDescent, DESCENT, "var: ref T", ", alpha: T", "delta", "", USE_LOCKING, BIT(0),
-                    RULE_NUMBERS(gradient_descent))
+                    RULE_NUMBERS(gradient_descent), .row = rule_descends)
 RULE_RESOURCE_OR_PRODUCT(ResourceApplyGradientDescent, DESCENT, "var: resource", ", alpha: T", "delta", "", USE_LOCKING,
-                         BIT(0), RULE_NUMBERS(gradient_descent))
+                         BIT(0), RULE_NUMBERS(gradient_descent), .row = rule_descends)
 
 #define REF_2(name) "var: ref T, " name ": ref T"
 #define RESOURCE_2(name) "var: resource, " name ": resource"

@@ -2,6 +2,8 @@
 #include "base/checked.h"
 #include "ops/train/rule.h"
 
+const char rule_descends[] = "var -= scalar * gradient";
+
 static Status *find_inputs(const Node *node, Rule *rule) {
     const Signature *signature = &node->type->signature;
     uint32_t update = node_op(node)->update;
@@ -87,7 +89,8 @@ Status *rule_prepare(Prepare *p) {
         shapes[i] = p->in[i]->shape;
     if (rule->factors >= 0) {
         ProductSum *sum = &((ProductRule *)p->own)->sum;
-        TRY(product_sum_prepare(p, rule->factors, false, sum));
+        bool adds = node_op(p->node)->row == rule_descends && (p->in[0]->dtype == DT_float || p->in[0]->dtype == DT_double);
+        TRY(product_sum_prepare(p, rule->factors, adds ? PRODUCT_ADDED : PRODUCT_IN_BLOCKS, sum));
         grad = SHAPE(sum->m, sum->n);
     } else {
         grad = shapes[rule->grad];
@@ -180,11 +183,23 @@ static void update_by_block(void *arg, int64_t row, int64_t column, int64_t rows
         update(work->k, work->fn, (row + i) * n + column, (const char *)block + (size_t)(i * columns) * size, columns);
 }
 
+static void update_by_products(Kernel *k, RuleFn *fn) {
+    const ProductRule *own = k->own;
+    Work work = {k, fn};
+    if (own->sum.use == PRODUCT_ADDED) {
+        const Tensor *rate = k->in[own->rule.scalar[0]];
+        double scale = rate->dtype == DT_double ? *(const double *)rate->data : (double)*(const float *)rate->data;
+        product_sum_add(k, &own->sum, -scale, k->in[0]->data);
+    } else {
+        product_sum_run(k, &own->sum, update_by_block, &work);
+    }
+}
+
 Status *rule_run(Kernel *k, RuleFn *fn) {
     const Rule *rule = k->own;
     Work work = {k, fn};
     if (rule->factors >= 0) {
-        product_sum_run(k, &((const ProductRule *)k->own)->sum, update_by_block, &work);
+        update_by_products(k, fn);
         return OK;
     }
     if (rule->indices < 0) {

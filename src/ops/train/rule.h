@@ -7,7 +7,8 @@
 //
 // A dense rule may have a twin whose gradient is a sum of matrix products, lists "a" and "b" behind the other inputs: the
 // same function updates by each block of it as soon as that is there. The planner puts it in the place of a product and the
-// rule that alone reads it.
+// rule that alone reads it. A rule that only subtracts its first scalar times the gradient says so by `rule_descends` in
+// its Op.row: then the products are added to the variable on their way out of the registers.
 #pragma once
 #include "loops/cast.h"
 #include "ops/math/product_sum.h"
@@ -46,6 +47,8 @@ typedef struct {
     const void *scalar[MOST_SCALARS];    // in the order of the inputs
 } RuleData;
 typedef void RuleFn(const Rule *rule, const RuleData *data, int64_t n);
+
+extern const char rule_descends[];
 
 Status *rule_shape(Shapes *s);
 Status *rule_prepare(Prepare *p);
