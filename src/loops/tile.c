@@ -56,7 +56,7 @@ static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
             spare += (size_t)program->inputs[i].period * size + 64;
         }
     }
-    int64_t tile = TILE_ELEMENTS;
+    int64_t tile = TILE_BYTES / (int64_t)result;
     spare += (size_t)program->n_registers * 64;
     if (each && (size_t)tile * each + spare > ROOM)
         tile = spare < ROOM ? (int64_t)((ROOM - spare) / each) : 0;

@@ -4,7 +4,7 @@
 #pragma once
 #include "loops/elementwise.h"
 
-enum { TILE_INPUTS = 16, TILE_STEPS = 32, TILE_ELEMENTS = 512 };
+enum { TILE_INPUTS = 16, TILE_STEPS = 32, TILE_BYTES = 4096 };  // bytes of a step's result at a time
 
 // Where an operand comes from: an input, or the result of an earlier step.
 typedef struct {
