@@ -757,6 +757,30 @@ START_TEST(products_are_summed_at_once) {
 }
 END_TEST
 
+// What is simplified in a loop stays in it: its new constants, too.
+START_TEST(loops_are_simplified) {
+    Formula *f = &formula;
+    Output x = placeholder(SHAPE(40, 1, 70));
+    AttrValue frame = {.kind = ATTR_STRING, .s = STR("loop")};
+    Output in = formula_op(f, "Enter", &x, 1, ATTRS({"frame_name", frame})), flat = Ints(40, 70);
+    Output y = formula_1(f, "Exit", Reshape(Mul(Sin(in), Cos(in)), flat));
+    GOOD(f->status);
+    GOOD(node_add_control(flat.node, in.node));
+    Tensor value, plain, less;
+    GOOD(tensor_new(DT_float, SHAPE(40, 1, 70), &value));
+    for (int i = 0; i < 2800; i++)
+        ((float *)value.data)[i] = (float)(i % 23) / 7 - 1;
+    ck_assert_int_eq(count_of(0, &x, 1, &y, 1, "Reshape"), 1);
+    ck_assert_int_eq(count_of(BIT(PASS_SIMPLIFY), &x, 1, &y, 1, "Reshape"), 2);
+    run(0, x, &value, y, &plain);
+    run(BIT(PASS_SIMPLIFY), x, &value, y, &less);
+    ck_assert_mem_eq(plain.data, less.data, tensor_bytes(&plain));
+    tensor_clear(&plain);
+    tensor_clear(&less);
+    tensor_clear(&value);
+}
+END_TEST
+
 // What constants say of shapes is known once they are folded.
 START_TEST(folding_tells_shapes) {
     Formula *f = &formula;
@@ -911,6 +935,7 @@ int main(void) {
     tcase_add_test(tests, sums_are_negated_afterwards);
     tcase_add_test(tests, columns_are_spread_by_who_reads_them);
     tcase_add_test(tests, products_are_summed_at_once);
+    tcase_add_test(tests, loops_are_simplified);
     tcase_add_test(tests, folding_tells_shapes);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);
