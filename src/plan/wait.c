@@ -177,13 +177,13 @@ static Status *loosen(Walk *walk, Node *node) {
 
 // ---------------------------------------- constants that wait
 
-static bool is_constant(const Draft *draft, const Node *node, int depth) {
+static bool is_constant(Walk *walk, const Node *node, int depth) {
     if (node->value)
         return true;
-    if (!depth || !is_calculation(draft, node) || node->n_outputs != 1)
+    if (!depth || --walk->work <= 0 || !is_calculation(walk->draft, node) || node->n_outputs != 1)
         return false;
     for (int i = 0; i < node->n_inputs; i++)
-        if (!is_constant(draft, node->inputs[i].node, depth - 1))
+        if (!is_constant(walk, node->inputs[i].node, depth - 1))
             return false;
     return true;
 }
@@ -218,7 +218,7 @@ static Status *free_constants(Walk *walk) {
             graph->nodes.p[i]->mark = 0;
     walk->mark = 0;
     for (size_t i = 0; !status && i < n && walk->work > 0; i++)
-        if (order[i]->n_controls && order[i]->uses.n && is_constant(walk->draft, order[i], DEPTH))
+        if (order[i]->n_controls && order[i]->uses.n && is_constant(walk, order[i], DEPTH))
             status = hand_on(walk, order[i]);
     free(order);
     return status;
