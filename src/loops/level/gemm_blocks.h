@@ -12,7 +12,7 @@ enum {
     GEMM_FEW_ROWS = 24,           // for so few packing b costs more than it brings
     GEMM_DOT_DEPTH = 512,         // least k for which few rows are taken by vectors along k
     GEMM_PANEL = 64,              // columns of the widest tile
-    GEMM_GROUP = 256,             // columns packed at a time from rows: 1 KiB of each
+    GEMM_GROUP = 128,             // columns packed at a time from rows: 512 bytes of each
 };
 
 typedef struct {
