@@ -60,12 +60,9 @@ INLINE float f32_trunc(float x) {
     return __builtin_copysignf(f32_floor(f32_fabs(x)), x);
 }
 
-// e^x: x = k ln 2 + r, |r| <= ln 2 / 2. Two scalings by halves of k reach both infinity and the subnormals.
-INLINE float f32_exp(float x) {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
-    float shifted = x * 1.44269504089f + 12582912.0f;
-    int32_t k = (int32_t)(float_bits(shifted) - 0x4b400000u);
+// e^r, where x = k ln 2 + r, |r| <= ln 2 / 2; k is in the low bits of *shifted.
+INLINE float f32_exp_of_rest(float x, float *out_shifted) {
+    float shifted = *out_shifted = x * 1.44269504089f + 12582912.0f;
     float kf = shifted - 12582912.0f;
     float r = x - kf * 0.693359375f;
     r = r + kf * 2.12194440e-4f;
@@ -74,8 +71,15 @@ INLINE float f32_exp(float x) {
     p = p * r + 0.04166840576586673f;
     p = p * r + 0.16666519127926491f;
     p = p * r + 0.49999993346222132f;
-    p = p * (r * r) + r + 1.0f;
-    int32_t half = k >> 1;
+    return p * (r * r) + r + 1.0f;
+}
+
+// e^x: two scalings by halves of k reach both infinity and the subnormals.
+INLINE float f32_exp(float x) {
+    x = x > 89.0f ? 89.0f : x;
+    x = x < -104.0f ? -104.0f : x;
+    float shifted, p = f32_exp_of_rest(x, &shifted);
+    int32_t k = (int32_t)(float_bits(shifted) - 0x4b400000u), half = k >> 1;
     float first = float_of_bits((uint32_t)(half + 127) << 23);
     float second = float_of_bits((uint32_t)(k - half + 127) << 23);
     return p * first * second;
@@ -83,16 +87,7 @@ INLINE float f32_exp(float x) {
 
 // The same for x <= 0 in one scaling: results below 2^-126 are 0.
 INLINE float f32_exp_below(float x) {
-    float shifted = x * 1.44269504089f + 12582912.0f;
-    float kf = shifted - 12582912.0f;
-    float r = x - kf * 0.693359375f;
-    r = r + kf * 2.12194440e-4f;
-    float p = 0.0013814219773927751f;
-    p = p * r + 0.0083688988742079678f;
-    p = p * r + 0.04166840576586673f;
-    p = p * r + 0.16666519127926491f;
-    p = p * r + 0.49999993346222132f;
-    p = p * (r * r) + r + 1.0f;
+    float shifted, p = f32_exp_of_rest(x, &shifted);
     float y = p * float_of_bits((float_bits(shifted) << 23) + 0x3f800000u);
     return x < -87.3365f ? 0.0f : y;
 }
