@@ -25,6 +25,8 @@ static bool type_of(DType dtype, ComputeType *type) {
 static size_t pack_bytes(const GemmShape *unit, GemmWay way, size_t size) {
     if (way == GEMM_DOTS || way == GEMM_ROW)
         return 0;
+    if (way == GEMM_TURNED)
+        return (round_up((size_t)(unit->m * unit->n), GEMM_PANEL) + (size_t)(gemm_depth(unit->k) * GEMM_PANEL)) * size;
     GemmBlocks s = gemm_blocks(unit, way, size);
     enum { SLACK = 8 };   // a block of a is written in pieces of so many elements
     int64_t elements = s.depth * s.columns + (s.packs_a ? s.rows * s.depth + SLACK : 0);
@@ -37,7 +39,11 @@ static GemmWay choose_way(const GemmShape *g, size_t size) {
         return GEMM_ROW;
     if (along_k && (g->m == 1 || g->n == 1 || (g->tb && g->m <= GEMM_FEW_ROWS && g->k >= GEMM_DOT_DEPTH)))
         return GEMM_DOTS;
-    bool large = (double)g->k * (double)g->n * (double)size > GEMM_IN_PLACE_B;
+    double bytes = (double)size, k = (double)g->k;
+    if (g->ta && !g->tb && g->n <= GEMM_TURNED_COLUMNS && g->m >= GEMM_PANEL && k * (double)g->m * bytes <= GEMM_IN_PLACE_B &&
+        k * (double)g->n * bytes <= GEMM_IN_PLACE_A && (double)g->m * (double)g->n * bytes <= GEMM_TURNED_BYTES)
+        return GEMM_TURNED;
+    bool large = k * (double)g->n * bytes > GEMM_IN_PLACE_B;
     return g->m <= GEMM_FEW_ROWS && !g->tb && large ? GEMM_SHALLOW : GEMM_TILES;
 }
 

@@ -21,6 +21,7 @@ typedef enum {
     GEMM_SHALLOW,             // ... few rows: the right factor is read where it lies
     GEMM_DOTS,                // vectors along k: both factors lie so
     GEMM_ROW,                 // one row times a matrix
+    GEMM_TURNED,              // few columns, a transposed: tiles of the transposed product
 } GemmWay;
 
 typedef struct {

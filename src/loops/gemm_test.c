@@ -111,6 +111,7 @@ START_TEST(few_rows_and_long_sums) {
         {37, 1, 600, {GEMM_DOTS, GEMM_TILES, GEMM_DOTS, GEMM_TILES}},
         {60, 330, 1100, {GEMM_TILES, GEMM_TILES, GEMM_TILES, GEMM_TILES}},
         {500, 70, 600, {GEMM_TILES, GEMM_TILES, GEMM_TILES, GEMM_TILES}},
+        {300, 10, 128, {GEMM_TILES, GEMM_TURNED, GEMM_TILES, GEMM_TILES}},
     };
     for (int l = 0; l < 3; l++) {
         if (!loops_choose_level(levels[l]))

@@ -154,6 +154,21 @@ static void FN(gemm_by_tiles)(const GemmShape *g, GemmWay way, const T *a, const
         }
 }
 
+// The transposed product has long rows: b's few columns are its rows. It is laid into scratch, and then where it belongs.
+static void FN(gemm_turned)(const GemmShape *g, const T *a, const T *b, T *c, T *scratch) {
+    GemmShape turned = {.m = g->n, .n = g->m, .k = g->k, .lda = g->ldb, .ldb = g->lda, .ldc = g->m, .ta = true,
+                        .scales = g->scales, .scale = g->scale};
+    FN(gemm_by_tiles)(&turned, GEMM_TILES, b, a, scratch, scratch + (g->m * g->n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL);
+    const T *bias = g->bias;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            T *to = c + i * g->ldc + j, x = scratch[j * g->m + i];
+            x += g->accumulate ? *to : 0;
+            x += bias ? bias[j] : 0;
+            *to = g->relu && x < 0 ? 0 : x;
+        }
+}
+
 // ---------------------------------------- one row, and vectors along k
 
 // y[j] = x . b[:, j] for b of rows [k, n]: eight rows of b at a time.
@@ -212,6 +227,8 @@ static void FN(gemm)(const GemmShape *g, GemmWay way, const void *a, const void 
         FN(row_times_matrix)(g, a, g->ta ? g->lda : 1, b, c);
     else if (way == GEMM_DOTS)
         FN(gemm_by_dots)(g, a, b, c);
+    else if (way == GEMM_TURNED)
+        FN(gemm_turned)(g, a, b, c, scratch);
     else
         FN(gemm_by_tiles)(g, way, a, b, c, scratch);
 }

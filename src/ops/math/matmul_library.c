@@ -163,7 +163,8 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
         return OK;
     TRY(prepare_cleanup(p, free_library, library));
     bool relu = epilogue.activation == own->epilogue.activation && epilogue.activation <= ACTIVATION_RELU;
-    bool loops = own->plan.batch == 1 && relu && (own->plan.way == GEMM_DOTS || loops_are_faster(shape, library));
+    GemmWay way = own->plan.way;
+    bool loops = own->plan.batch == 1 && relu && (way == GEMM_DOTS || way == GEMM_TURNED || loops_are_faster(shape, library));
     if (!loops) {
         own->library = library;
         own->activates = own->epilogue.activation && !epilogue.activation;
