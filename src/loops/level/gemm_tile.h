@@ -58,14 +58,19 @@ INLINE void FN(finish)(const FN(Tile) *t, FN(Vector) (*sum)[FN(MOST_VECTORS)], c
         EACH(sum[i][j] *= t->scale)
     else if (t->accumulate)
         EACH(sum[i][j] += HELD)
-    if (t->bias)
-        EACH(sum[i][j] += *(const FN(Vector) *)(t->bias + j * WIDTH))
-    if (t->relu) {
-        FN(Vector) zero = {0};
-        EACH(sum[i][j] = (FN(Vector))(~(sum[i][j] < zero) & (__typeof__(zero < zero))sum[i][j]))
-    }
 #undef HELD
 #undef EACH
+}
+
+// What is rarer, when the tile has been written but is in the first cache yet: in each tile it would be half of the code.
+NOINLINE static void FN(bias_and_relu)(const FN(Tile) *t, T *c, int rows, int vectors) {
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++) {
+            FN(Vector) *at = (FN(Vector) *)(c + i * t->ldc + j * WIDTH), x = *at, zero = {0};
+            if (t->bias)
+                x += *(const FN(Vector) *)(t->bias + j * WIDTH);
+            *at = t->relu ? (FN(Vector))(~(x < zero) & (__typeof__(zero < zero))x) : x;
+        }
 }
 
 // c[rows][vectors * WIDTH] = scale * a * b, + c, + bias, cut at 0.
@@ -104,6 +109,8 @@ INLINE void FN(tile)(FN(Tile) *t, const T *a, const T *b, T *c, const int rows, 
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++)
             *(FN(Vector) *)(c + i * t->ldc + j * WIDTH) = sum[i][j];
+    if (t->bias || t->relu)
+        FN(bias_and_relu)(t, c, rows, vectors);
 }
 
 typedef void (*FN(TileFn))(FN(Tile) *t, const T *a, const T *b, T *c);

@@ -1,6 +1,6 @@
 // LoopTable of this level.
 #include "loops/level/table.h"
-extern const ElementwiseFn LEVEL(loop_table_f32)[], LEVEL(loop_table_f64)[], INTEGER_LEVEL(loop_table_i32)[],
+extern const ElementwiseFn LEVEL(loop_table_f32)[], INTEGER_LEVEL(loop_table_f64)[], INTEGER_LEVEL(loop_table_i32)[],
     INTEGER_LEVEL(loop_table_i64)[], INTEGER_LEVEL(loop_table_u32)[], INTEGER_LEVEL(loop_table_u64)[], COMPLEX_LEVEL(loop_table_c64)[],
     COMPLEX_LEVEL(loop_table_c128)[], INTEGER_LEVEL(loop_table_b8)[];
 extern const SelectFn LEVEL(loop_selects)[5];
@@ -21,7 +21,7 @@ extern const WindowTable LEVEL(loop_windows);
 extern const WinogradTable LEVEL(loop_winograd);
 
 const LoopTable LEVEL(loops) = {
-    .elementwise = {LEVEL(loop_table_f32), LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32),
+    .elementwise = {LEVEL(loop_table_f32), INTEGER_LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32),
                     INTEGER_LEVEL(loop_table_i64),
                     INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64),
                     COMPLEX_LEVEL(loop_table_c64), COMPLEX_LEVEL(loop_table_c128),
