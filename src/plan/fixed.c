@@ -176,7 +176,7 @@ static bool has_branches(const Specialising *s, int64_t *finish) {
 
 static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
     Arena *arena = &fixed->arena;
-    fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_feeds);
+    fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_keys);
     fixed->modes = ARENA_ARRAY(arena, NodeMode, plan->n_nodes);
     fixed->prepared = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
     fixed->shapes = ARENA_ARRAY(arena, Shape, plan->n_slots);
@@ -189,8 +189,9 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
                 fixed->offsets && fixed->scratch && fixed->recomputed && fixed->run && fixed->fresh && fixed->lent);
-    for (int i = 0; i < plan->n_feeds; i++)
+    for (int i = 0; i < plan->n_keys; i++)
         fixed->feed_shapes[i] = feeds[i]->shape;
+    fixed->hash = fixed_hash(plan, feeds);
     return OK;
 }
 
@@ -247,7 +248,7 @@ Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out) {
     }
     fixed->plan_slots = plan->n_slots;
     fixed->plan_nodes = plan->n_nodes;
-    fixed->bytes = fixed->arena.used + fixed->arena_bytes;
+    fixed->bytes = fixed->arena.used;  // the packed memory is the steps', one for all of their specialisations
     if (status)
         fixed_release(fixed);
     else
@@ -271,9 +272,20 @@ void fixed_release(Fixed *fixed) {
     free(fixed);
 }
 
-bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
-    for (int i = 0; i < plan->n_feeds; i++)
-        if (!shape_equal(&fixed->feed_shapes[i], &feeds[i]->shape))
+uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys) {
+    uint64_t hash = 0;
+    for (int i = 0; i < plan->n_keys; i++) {
+        const Shape *shape = &keys[i]->shape;
+        hash = (hash ^ (uint64_t)shape->rank) * 0x9e3779b97f4a7c15u;
+        for (int d = 0; d < shape->rank; d++)
+            hash = (hash ^ (hash >> 29) ^ (uint64_t)shape->dims[d]) * 0x9e3779b97f4a7c15u;
+    }
+    return hash ^ (hash >> 32);
+}
+
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys) {
+    for (int i = 0; i < plan->n_keys; i++)
+        if (!shape_equal(&fixed->feed_shapes[i], &keys[i]->shape))
             return false;
     return true;
 }

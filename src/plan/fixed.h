@@ -18,7 +18,8 @@ enum { HEAVY_NS = 100000 };  // a kernel that is worth another thread: the wake-
 typedef struct Fixed {
     _Atomic int32_t references;
     Arena arena;
-    Shape *feed_shapes;       // the key: n_feeds
+    Shape *feed_shapes;       // the key: n_keys
+    uint64_t hash;            // of the key
     NodeMode *modes;          // n_nodes
     Prepared *prepared;       // n_nodes; ready for fixed ones
     Shape *shapes;            // n_slots; unknown where late
@@ -38,19 +39,23 @@ typedef struct Fixed {
     int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release
     size_t arena_bytes;       // packed
     size_t lower_bound;       // the most that is live at once: no packing can be smaller
-    size_t bytes;             // that it costs to keep
+    size_t bytes;             // that it costs to keep, with what steps keep for it. Guarded by the cache's lock once it is there
+    _Atomic bool used;        // since the hand of the clock passed
+    _Atomic bool dropped;     // the cache has it no more: a step lets go of it too
     Plan *plan;               // whose it is; this and the lists are the cache's (fixed_cache.h)
-    struct Fixed *next;       // of the plan
+    struct Fixed *next, **link;  // of the plan
+    struct Fixed *same_hash;
     struct Fixed *newer, *older;
 } Fixed;
 
 FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out);
 Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
-bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *feeds);
+bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys);
+uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys);
 
-// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that already
-// holds the right one asks fixed_fits and never comes here.
+// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that has run it
+// before keeps it and never comes here (run/bound.c).
 FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out);
 
 // Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.

@@ -1,14 +1,23 @@
-// FixedCache — see fixed_cache.h. Each specialisation is in two lists: its plan's, and that of the session by last use.
+// FixedCache — see fixed_cache.h. Each specialisation is in three lists: its plan's, its hash's and the clock's.
 #include "plan/fixed_cache.h"
 
 #include <stdlib.h>
 
+enum { FIRST_CHAINS = 16, ADMITTED = 8 };
+
 Status *fixed_cache_new(size_t most, FixedCache **out) {
     FixedCache *cache = calloc(1, sizeof *cache);
-    NEED_MEMORY(cache);
+    Fixed **table = calloc(FIRST_CHAINS, sizeof *table);
+    if (!cache || !table) {
+        free(cache);
+        free(table);
+    }
+    NEED_MEMORY(cache && table);
     atomic_init(&cache->references, 1);
     mutex_init(&cache->lock);
     cache->most = most;
+    cache->table = table;
+    cache->mask = FIRST_CHAINS - 1;
     *out = cache;
     return OK;
 }
@@ -22,10 +31,11 @@ void fixed_cache_release(FixedCache *cache) {
     if (!cache || atomic_fetch_sub(&cache->references, 1) != 1)
         return;
     mutex_clear(&cache->lock);
+    free(cache->table);
     free(cache);
 }
 
-// ---- the list by last use
+// ---- the lists
 
 static void unlink_used(FixedCache *cache, Fixed *fixed) REQUIRES(cache->lock) {
     *(fixed->newer ? &fixed->newer->older : &cache->newest) = fixed->older;
@@ -40,28 +50,115 @@ static void link_newest(FixedCache *cache, Fixed *fixed) REQUIRES(cache->lock) {
     cache->newest = fixed;
 }
 
+static Fixed **chain_of(FixedCache *cache, const Plan *plan, uint64_t hash) REQUIRES(cache->lock) {
+    return &cache->table[(hash ^ ((uintptr_t)plan >> 6)) & cache->mask];
+}
+
+// More chains; without memory for them the old ones get longer.
+static void grow(FixedCache *cache) REQUIRES(cache->lock) {
+    size_t mask = cache->mask * 2 + 1;
+    Fixed **table = calloc(mask + 1, sizeof *table), **old = cache->table;
+    if (!table)
+        return;
+    size_t before = cache->mask;
+    cache->table = table;
+    cache->mask = mask;
+    for (size_t i = 0; i <= before; i++) {
+        for (Fixed *fixed = old[i], *next; fixed; fixed = next) {
+            next = fixed->same_hash;
+            Fixed **chain = chain_of(cache, fixed->plan, fixed->hash);
+            fixed->same_hash = *chain;
+            *chain = fixed;
+        }
+    }
+    free(old);
+}
+
+static void link_all(FixedCache *cache, Plan *plan, Fixed *fixed) REQUIRES(cache->lock) {
+    if (++cache->n > cache->mask)
+        grow(cache);
+    fixed->plan = plan;
+    Fixed **chain = chain_of(cache, plan, fixed->hash);
+    fixed->same_hash = *chain;
+    *chain = fixed;
+    fixed->next = plan->specialisations;
+    if (fixed->next)
+        fixed->next->link = &fixed->next;
+    fixed->link = &plan->specialisations;
+    plan->specialisations = fixed;
+    link_newest(cache, fixed);
+}
+
 static void drop(FixedCache *cache, Fixed *fixed) REQUIRES(cache->lock) {
-    Fixed **link = &fixed->plan->specialisations;
+    Fixed **link = chain_of(cache, fixed->plan, fixed->hash);
     while (*link != fixed)
-        link = &(*link)->next;
-    *link = fixed->next;
+        link = &(*link)->same_hash;
+    *link = fixed->same_hash;
+    *fixed->link = fixed->next;
+    if (fixed->next)
+        fixed->next->link = fixed->link;
     unlink_used(cache, fixed);
     cache->bytes -= fixed->bytes;
+    cache->n--;
+    atomic_store_explicit(&fixed->dropped, true, memory_order_release);
     fixed_release(fixed);
+}
+
+// ---- keeping within the bytes
+
+// Steps that wait for their next caller let go of what was dropped; those in flight do so when they end. Who makes or frees a
+// plan's last step has come through fixed_cache_forget, so the plan is there.
+static void sweep_idle(Plan *plan) {
+    for (int i = 0; i < THREAD_PLACES; i++) {
+        struct Step *none = NULL, *step = atomic_exchange_explicit(&plan->spare[i].step, NULL, memory_order_acquire);
+        if (!step)
+            continue;
+        plan->sweep_step(step);
+        if (!atomic_compare_exchange_strong_explicit(&plan->spare[i].step, &none, step, memory_order_release,
+                                                     memory_order_relaxed))
+            plan->free_step(step);
+    }
+}
+
+static void make_room(FixedCache *cache, const Fixed *keep) REQUIRES(cache->lock) {
+    if (cache->bytes <= cache->most)
+        return;
+    Plan *to_sweep = NULL;
+    cache->pressed = true;
+    while (cache->bytes > cache->most - cache->most / 8 && cache->newest != cache->oldest) {
+        Fixed *fixed = cache->oldest;
+        if (fixed == keep || atomic_exchange_explicit(&fixed->used, false, memory_order_relaxed)) {
+            unlink_used(cache, fixed);
+            link_newest(cache, fixed);
+            continue;
+        }
+        Plan *plan = fixed->plan;
+        if (!plan->sweeping) {
+            plan->sweeping = true;
+            plan->next_to_sweep = to_sweep;
+            to_sweep = plan;
+        }
+        drop(cache, fixed);
+    }
+    atomic_fetch_add_explicit(&cache->evictions, 1, memory_order_release);
+    for (; to_sweep; to_sweep = to_sweep->next_to_sweep) {
+        to_sweep->sweeping = false;
+        sweep_idle(to_sweep);
+    }
 }
 
 // ---- finding and keeping
 
-Fixed *fixed_cache_find(FixedCache *cache, Plan *plan, const Tensor *const *feeds, bool *out_make) {
+Fixed *fixed_cache_find(FixedCache *cache, Plan *plan, const Tensor *const *keys, bool *out_make) {
+    uint64_t hash = fixed_hash(plan, keys);
     mutex_lock(&cache->lock);
-    Fixed *fixed = plan->specialisations;
-    while (fixed && !fixed_fits(fixed, plan, feeds))
-        fixed = fixed->next;
-    *out_make = !fixed && !plan->specialising;
+    Fixed *fixed = *chain_of(cache, plan, hash);
+    while (fixed && (fixed->plan != plan || fixed->hash != hash || !fixed_fits(fixed, plan, keys)))
+        fixed = fixed->same_hash;
+    *out_make = !fixed && !plan->specialising && (!cache->pressed || ++cache->misses % ADMITTED == 0);
     plan->specialising |= *out_make;
     if (fixed) {
-        unlink_used(cache, fixed);
-        link_newest(cache, fixed);
+        atomic_store_explicit(&fixed->used, true, memory_order_relaxed);
         fixed_retain(fixed);
     }
     mutex_unlock(&cache->lock);
@@ -73,13 +170,19 @@ void fixed_cache_put(FixedCache *cache, Plan *plan, Fixed *fixed) {
     plan->specialising = false;
     if (fixed) {
         fixed_retain(fixed);
-        fixed->plan = plan;
-        fixed->next = plan->specialisations;
-        plan->specialisations = fixed;
-        link_newest(cache, fixed);
+        link_all(cache, plan, fixed);
         cache->bytes += fixed->bytes;
-        while (cache->bytes > cache->most && cache->oldest != fixed)
-            drop(cache, cache->oldest);
+        make_room(cache, fixed);
+    }
+    mutex_unlock(&cache->lock);
+}
+
+void fixed_cache_charge(FixedCache *cache, Fixed *fixed, size_t bytes) {
+    mutex_lock(&cache->lock);
+    if (!atomic_load_explicit(&fixed->dropped, memory_order_relaxed)) {
+        fixed->bytes += bytes;
+        cache->bytes += bytes;
+        make_room(cache, fixed);
     }
     mutex_unlock(&cache->lock);
 }
@@ -88,5 +191,6 @@ void fixed_cache_forget(FixedCache *cache, Plan *plan) {
     mutex_lock(&cache->lock);
     while (plan->specialisations)
         drop(cache, plan->specialisations);
+    cache->pressed &= cache->bytes > cache->most / 2;
     mutex_unlock(&cache->lock);
 }

@@ -1,4 +1,9 @@
-// FixedCache — the specialisations of all plans of a session, kept by their bytes: the least recently used go.
+// FixedCache — the specialisations of all plans of a session, found by the hash of their shapes and kept by bytes.
+//
+// Steps keep what they have run (run/bound.c) and come here only for what they see first, so that callers of one plan don't
+// meet. When the bytes are spent an eighth of them is freed at once: what was not used since the hand last passed (CLOCK).
+// From then on only one miss in eight is specialised: of shapes that come in turn, more than there is room for, as many as
+// fit stay and the others run late, instead of each driving out the next.
 #pragma once
 #include "plan/fixed.h"
 
@@ -9,18 +14,25 @@ typedef struct FixedCache {
     _Atomic int32_t references;
     Mutex lock;
     size_t most;
-    size_t bytes;            // guarded by lock, as are the lists: this one and those of the plans
-    Fixed *newest, *oldest;  // by their last use
+    size_t bytes;                // guarded by lock, as is all that follows, and the lists of the plans
+    Fixed *newest, *oldest;      // by the hand of the clock
+    Fixed **table;               // chains by hash
+    size_t n, mask;
+    uint32_t misses;
+    bool pressed;                // the bytes have been spent
+    _Atomic uint32_t evictions;  // times that some were dropped: steps look here for whether theirs may be among them
 } FixedCache;
 
 FALLIBLE Status *fixed_cache_new(size_t most, FixedCache **out);
 FixedCache *fixed_cache_retain(FixedCache *cache);
 void fixed_cache_release(FixedCache *cache);
 
-// The plan's specialisation for these feeds, now the latest used, retained; NULL: there is none. `*out_make`: there is none
-// and nobody makes it, so the caller shall, and then call fixed_cache_put; others run late meanwhile.
-Fixed *fixed_cache_find(FixedCache *cache, Plan *plan, const Tensor *const *feeds, bool *out_make);
+// The plan's specialisation for these shapes, retained; NULL: there is none. `*out_make`: the caller shall make it, and then
+// call fixed_cache_put; else it runs late, as somebody makes one or there is no room.
+Fixed *fixed_cache_find(FixedCache *cache, Plan *plan, const Tensor *const *keys, bool *out_make);
 // What the caller made; NULL: it could not. Takes a reference of its own. The newest stays whatever its size.
 void fixed_cache_put(FixedCache *cache, Plan *plan, Fixed *fixed);
+// A step keeps so many bytes for the specialisation, as long as it is not dropped.
+void fixed_cache_charge(FixedCache *cache, Fixed *fixed, size_t bytes);
 // The plan goes.
 void fixed_cache_forget(FixedCache *cache, Plan *plan);

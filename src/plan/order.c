@@ -199,6 +199,7 @@ static Status *list_ends(Ordering *o) {
     Plan *plan = o->plan;
     plan->n_feeds = draft->n_feeds;
     plan->n_fetches = draft->n_fetches;
+    plan->n_keys = plan->n_feeds;
     plan->feeds = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_feeds);
     plan->fetches = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_fetches);
     NEED_MEMORY(plan->feeds && plan->fetches);

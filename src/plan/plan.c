@@ -95,13 +95,13 @@ Plan *plan_retain(Plan *plan) {
 void plan_release(Plan *plan) {
     if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
         return;
+    if (plan->cache)
+        fixed_cache_forget(plan->cache, plan);
     for (int i = 0; i < THREAD_PLACES; i++) {
         struct Step *step = atomic_load(&plan->spare[i].step);
         if (step)
             plan->free_step(step);
     }
-    if (plan->cache)
-        fixed_cache_forget(plan->cache, plan);
     fixed_cache_release(plan->cache);
     for (int32_t i = 0; plan->constants && i < plan->n_slots; i++)
         tensor_clear(&plan->constants[i]);

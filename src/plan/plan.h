@@ -106,17 +106,20 @@ struct Plan {
     int32_t *drops;
     int32_t *roots;        // nodes that wait for nothing, other than the feeds of a partial run
     PlanEnd *feeds, *fetches;
+    int32_t n_keys;        // values whose shapes choose the specialisation: the feeds
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
     bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
     int threads;           // a kernel's limit
     int inter_threads;     // nodes that run at once, see PlanOptions
-    struct FixedCache *cache;       // the session's; its lock guards the next two
+    struct FixedCache *cache;       // the session's; its lock guards the next four
     struct Fixed *specialisations;  // newest first
     bool specialising;              // some thread is making one
-    _Atomic bool repeated;          // a step has run to its end
-    void (*_Atomic free_step)(struct Step *step);
+    bool sweeping;                  // it has dropped some: in a list of such plans
+    Plan *next_to_sweep;
+    void (*_Atomic free_step)(struct Step *step);   // run/step.c
+    void (*_Atomic sweep_step)(struct Step *step);  // of what was dropped
     SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };
 

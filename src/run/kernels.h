@@ -6,7 +6,14 @@ Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, r
 // The function for a fixed node's k->run: the kernel itself where nothing need be done around it.
 RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen);
 void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
-FALLIBLE Status *step_bind(Step *step, Fixed *fixed);  // takes over the reference
+// ---- bound.c
+// Binds the step to the specialisation for these shapes; to none (step->fixed is NULL) where it shall run late this time.
+FALLIBLE Status *step_bind(Step *step, const Tensor *const *keys);
+FALLIBLE Status *step_unbind(Step *step);  // its own arrays: late, or propagated
+void step_rest_memory(Step *step);
+void step_sweep(Step *step);               // of specialisations that were dropped. Its slots are empty
+void step_free_bounds(Step *step);
+
 void step_free_propagation(Step *step);
 void step_clear_rendezvous(Step *step);
 Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)

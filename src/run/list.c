@@ -169,10 +169,10 @@ static Status *run_late_from(Step *step, int32_t first) {
 
 static Status *run_fixed(Step *step) {
     const Fixed *fixed = step->fixed;
-    const StepItem *end = step->items + fixed->n_run;
+    const StepItem *items = step->bound->items, *end = items + fixed->n_run;
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(&step->cancellation);
-    for (const StepItem *item = step->items; item < end; item++) {
+    for (const StepItem *item = items; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
         Status *status = item->kernel->run(item->kernel);
@@ -186,7 +186,7 @@ static Status *run_fixed(Step *step) {
             forget_from(step, from);
             if (!status)
                 status = run_late_from(step, from);
-            fixed_release(step->fixed);  // the slots no longer look as it left them
+            step->bound->memory = NULL;  // the slots no longer look as it left them
             step->fixed = NULL;
             return status;
         }
@@ -245,18 +245,7 @@ static void preset_constants(Step *step) {
 }
 
 Status *step_run_list(Step *step, const Tensor *const *feeds) {
-    Plan *plan = step->plan;
-    if (!step->fixed || !fixed_fits(step->fixed, plan, feeds)) {
-        Fixed *fixed = NULL;
-        if (!stress_is_on(STRESS_LATE))
-            TRY(plan_fixed(plan, feeds, &fixed));
-        if (fixed && !fixed->branches) {
-            TRY(step_bind(step, fixed));
-        } else {
-            fixed_release(step->fixed);
-            step->fixed = fixed;
-        }
-    }
+    TRY(step_bind(step, feeds));
     if (step->fixed && step->fixed->branches)
         return step_run_dynamic(step, feeds);
     if (!step->fixed) {

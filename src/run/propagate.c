@@ -578,6 +578,8 @@ void step_free_propagation(Step *step) {
 }
 
 static Status *begin(Step *step) {
+    if (!step->bound)
+        TRY(step_unbind(step));
     if (!step->propagation)
         TRY(propagation_new(step));
     Propagation *p = step->propagation;
@@ -627,9 +629,9 @@ static void feed_slot(Step *step, int f, const Tensor *value) {
 }
 
 Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {
+    TRY(begin(step));
     for (int i = 0; i < step->plan->n_fetches; i++)
         step->slots[step->plan->fetches[i].slot].data = NULL;
-    TRY(begin(step));
     for (int i = 0; i < step->plan->n_feeds; i++)
         feed_slot(step, i, feeds[i]);
     propagate(step->propagation);

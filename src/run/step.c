@@ -1,48 +1,22 @@
-// Step — see step.h: taking, binding to a specialisation, feeding and fetching.
+// Step — see step.h: taking, giving back and fetching.
 #include "run/step.h"
 
 #include <stdlib.h>
 
-#include "base/checked.h"
+#include "plan/fixed_cache.h"
 #include "run/kernels.h"
 #include "run/stress.h"
-
-static Status *step_arrays(Step *step) {
-    const Plan *plan = step->plan;
-    Arena *arena = &step->arena;
-    step->slots = ARENA_ARRAY(arena, Tensor, plan->n_slots);
-    step->kernels = ARENA_ARRAY(arena, Kernel, plan->n_nodes);
-    step->late = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
-    step->pointers = ARENA_ARRAY(arena, Tensor *, (size_t)plan->n_in_slots + (size_t)plan->n_slots);
-    step->items = ARENA_ARRAY(arena, StepItem, plan->n_nodes);
-    step->item_drops = ARENA_ARRAY(arena, int32_t, plan->n_slots);
-    step->held = ARENA_ARRAY(arena, int32_t, plan->n_slots);
-    NEED_MEMORY(step->slots && step->kernels && step->late && step->pointers && step->items && step->item_drops &&
-                step->held);
-    for (int32_t i = 0; i < plan->n_in_slots; i++)
-        step->pointers[i] = &step->slots[plan->in_slots[i]];
-    for (int32_t i = 0; i < plan->n_slots; i++)
-        step->pointers[plan->n_in_slots + i] = &step->slots[i];
-    for (int32_t i = 0; i < plan->n_nodes; i++) {
-        const PlanNode *p = &plan->nodes[i];
-        step->kernels[i] = (Kernel){
-            .in = step->pointers + p->in, .out = step->pointers + plan->n_in_slots + p->out,
-            .run = p->binding.run, .state = p->binding.state, .step = &step->context, .node = p->binding.node,
-            .n_in = p->binding.n_in, .n_out = p->binding.n_out, .index = (uint32_t)i,
-        };
-    }
-    return OK;
-}
 
 static Status *step_new(Plan *plan, Step **out) {
     Step *step = buffer_shall_fail() ? NULL : calloc(1, sizeof *step);
     NEED(step, RESOURCE_EXHAUSTED, "out of memory for a step");
     step->plan = plan;
     atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
-    Status *status = step_arrays(step);
-    if (status) {
+    atomic_store_explicit(&plan->sweep_step, step_sweep, memory_order_relaxed);
+    step->late = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
+    if (!step->late) {
         step_free(step);
-        return status;
+        FAIL(RESOURCE_EXHAUSTED, "out of memory for a step");
     }
     *out = step;
     return OK;
@@ -55,12 +29,15 @@ static void empty_slot(Step *step, int32_t slot) {
 
 static void empty_slots(Step *step) {
     const Plan *plan = step->plan;
+    const Bound *bound = step->bound;
+    if (!bound)
+        return;
     if (plan->dynamic || (step->fixed && step->fixed->branches))
         for (int i = 0; i < plan->n_fetches; i++)
             empty_slot(step, plan->fetches[i].slot);
     else if (step->fixed)
-        for (int32_t i = 0; i < step->n_held; i++)
-            empty_slot(step, step->held[i]);
+        for (int32_t i = 0; i < bound->n_held; i++)
+            empty_slot(step, bound->held[i]);
     else
         for (int32_t slot = 0; slot < plan->n_slots; slot++)
             empty_slot(step, slot);
@@ -70,12 +47,11 @@ void step_free(Step *step) {
     if (!step)
         return;
     Plan *plan = step->plan;
-    if (step->slots)
-        empty_slots(step);
+    empty_slots(step);
     for (int32_t i = 0; step->late && i < plan->n_nodes; i++)
         prepared_clear(&step->late[i]);
     step_free_propagation(step);
-    fixed_release(step->fixed);
+    step_free_bounds(step);
     buffer_release(step->memory_buffer);
     arena_clear(&step->arena);
     free(step);
@@ -107,10 +83,8 @@ static void put_spare(Step *step) {
 Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     stress_yield();
     Step *step = take_spare(plan, options->place);
-    if (!step) {
-        buffer_release(atomic_exchange(options->resting, NULL));
+    if (!step)
         TRY(step_new(plan, &step));
-    }
     step->options = options;
     cancellation_init(&step->cancellation, options->parent);
     StepContext *context = &step->context;
@@ -125,122 +99,15 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     return OK;
 }
 
-// Large memory is kept from the second step of a plan on: what gives variables their first values runs once. That of the first
-// rests with the session until a step is made or wants memory: if it is that plan's next, the pages need no clearing again,
-// which took a fifth of VGG's second step.
-static void rest_memory(Step *step) {
-    enum { LARGE = 16 << 20 };
-    if (!step->fixed || !step->memory_buffer || step->memory_buffer->bytes < LARGE ||
-        atomic_exchange_explicit(&step->plan->repeated, true, memory_order_relaxed))
-        return;
-    fixed_release(step->fixed);
-    step->fixed = NULL;
-    buffer_release(atomic_exchange(step->options->resting, step->memory_buffer));
-    step->memory_buffer = NULL;
-    step->memory = NULL;
-}
-
-// Memory for the step, its own or what rests.
-static Status *take_memory(Step *step, size_t bytes) {
-    if (step->memory_buffer && step->memory_buffer->bytes >= bytes)
-        return OK;
-    buffer_release(step->memory_buffer);
-    step->memory_buffer = atomic_exchange(step->options->resting, NULL);
-    if (step->memory_buffer && step->memory_buffer->bytes == bytes)
-        return OK;
-    buffer_release(step->memory_buffer);
-    step->memory_buffer = NULL;
-    return buffer_new(&host_allocator, DT_uint8, bytes, &step->memory_buffer);
-}
-
-// Empties the slots, keeps the memory.
+// Empties the slots. Large memory rests between steps where whoever is next finds it (tensor/blocks.h): another plan, too.
 static void step_give_back(Step *step) {
     empty_slots(step);
-    rest_memory(step);
+    step_rest_memory(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);
+    if (step->swept != atomic_load_explicit(&step->plan->cache->evictions, memory_order_relaxed))
+        step_sweep(step);
     put_spare(step);
-}
-
-// ---- binding to a specialisation
-
-static bool has_buffer(const Step *step, int32_t slot) {
-    const Fixed *fixed = step->fixed;
-    return fixed->offsets[slot] == IN_NO_ARENA && !step->plan->constants[slot].buffer && !fixed->values[slot].buffer;
-}
-
-// Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
-static void list_items(Step *step) {
-    const Plan *plan = step->plan;
-    const Fixed *fixed = step->fixed;
-    int32_t at = 0;
-    step->n_held = 0;
-    for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        if (has_buffer(step, slot))
-            step->held[step->n_held++] = slot;
-    for (int32_t n = 0; n < fixed->n_run; n++) {
-        int32_t i = fixed->run[n];
-        const PlanNode *p = &plan->nodes[i];
-        StepItem *item = &step->items[n];
-        *item = (StepItem){.kernel = &step->kernels[i], .node = i, .drops = step->item_drops + at};
-        // Nodes that don't run read nothing: what they would be the last to read goes with the one before them.
-        const PlanNode *next = plan->nodes + (n + 1 < fixed->n_run ? fixed->run[n + 1] : plan->n_nodes);
-        for (; p < next; p++)
-            for (int32_t d = p->drops; d < p->drops + p->n_drops; d++)
-                if (has_buffer(step, plan->drops[d]))
-                    step->item_drops[at++] = plan->drops[d];
-        item->n_drops = (int32_t)(step->item_drops + at - item->drops);
-    }
-}
-
-static void bind_slots(Step *step) {
-    const Plan *plan = step->plan;
-    const Fixed *fixed = step->fixed;
-    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
-        Tensor *tensor = &step->slots[slot];
-        *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = fixed->shapes[slot]};
-        if (plan->constants[slot].buffer)
-            *tensor = plan->constants[slot];
-        else if (fixed->values[slot].buffer)
-            *tensor = fixed->values[slot];
-        else if (fixed->offsets[slot] != IN_NO_ARENA)
-            tensor->data = step->memory + fixed->offsets[slot];
-        // What the plan or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
-        tensor->buffer = NULL;
-    }
-}
-
-static void bind_kernels(Step *step) {
-    const Plan *plan = step->plan;
-    const Fixed *fixed = step->fixed;
-    for (int32_t n = 0; n < fixed->n_run; n++) {
-        int32_t i = fixed->run[n];
-        const Prepared *prepared = &fixed->prepared[i];
-        Kernel *k = &step->kernels[i];
-        if (fixed->modes[i] == NODE_LATE) {
-            k->run = run_late;
-            continue;
-        }
-        k->own = prepared->own;
-        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : step->memory + fixed->scratch[i];
-        k->run = kernel_of_fixed(&plan->nodes[i], prepared, k->n_out && fixed->values[plan->nodes[i].out].buffer);
-    }
-}
-
-Status *step_bind(Step *step, Fixed *fixed) {
-    fixed_release(step->fixed);
-    step->fixed = fixed;
-    Status *status = take_memory(step, fixed->arena_bytes);
-    if (status) {
-        step->fixed = NULL;
-        fixed_release(fixed);
-        return status;
-    }
-    step->memory = step->memory_buffer->data;
-    bind_slots(step);
-    bind_kernels(step);
-    list_items(step);
-    return OK;
 }
 
 // ---- feeding and fetching

@@ -16,20 +16,34 @@ typedef struct {
     int32_t node;
 } StepItem;
 
+// The arrays with which a step runs one specialisation: made at the first run, kept as long as the specialisation is.
+typedef struct Bound {
+    Fixed *fixed;             // retained; NULL: the step's own, to run late or be propagated
+    Tensor *slots;            // plan->n_slots
+    Kernel *kernels;          // plan->n_nodes
+    StepItem *items;          // fixed->n_run
+    int32_t *held;            // slots that have a buffer of their own; the others lie in `memory`
+    int32_t n_held;
+    const char *memory;       // where slots and kernels look for the packed arena; NULL: they are to be pointed anew
+    struct Bound *next;       // of the same hash
+    Arena arena;
+} Bound;
+
 struct Step {
     StepContext context;      // first: k->step is the step
     Plan *plan;               // held by whoever runs the step
-    Fixed *fixed;             // retained; NULL: runs late
-    Tensor *slots;            // plan->n_slots
-    Tensor **pointers;        // the kernels' in and out arrays, one after the other
-    Kernel *kernels;          // plan->n_nodes
+    Fixed *fixed;             // what it is bound to; NULL: runs late
+    Bound *bound;             // whose arrays it uses
+    Tensor *slots;            // of `bound`
+    Kernel *kernels;          // of `bound`
     Prepared *late;           // plan->n_nodes: what late nodes were last prepared for
-    StepItem *items;          // fixed->n_run
-    int32_t *item_drops;
-    int32_t *held;            // slots that have a buffer of their own where `fixed` is bound; the others lie in `memory`
-    int32_t n_held;
     char *memory;             // the packed arena
-    Buffer *memory_buffer;
+    Buffer *memory_buffer;    // NULL where it rests (tensor/blocks.h)
+    size_t memory_bytes;      // of the largest arena yet
+    Bound **bounds;           // by hash: all that it has run
+    size_t bounds_mask, n_bounds;
+    Bound *unbound;           // its own arrays; NULL until it runs late
+    uint32_t swept;           // cache->evictions when it last let go of what was dropped
     Cancellation cancellation;
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
@@ -46,7 +60,6 @@ typedef struct StepOptions {
     int inter_threads, intra_threads;
     int depth;                           // of function calls
     int place;                           // of the calling thread (thread/place.h)
-    _Atomic(Buffer *) *resting;          // memory of a plan's first step, for its second
 } StepOptions;
 
 // Runs the plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches` get

@@ -8,6 +8,7 @@
 #include "run/stress.h"
 #include "session/calls.h"
 #include "session/plans.h"
+#include "tensor/blocks.h"
 #include "thread/place.h"
 #include "thread/pool.h"
 
@@ -27,7 +28,6 @@ struct Session {
     Calls calls;                   // plans of functions (session/calls.h)
     Cancellation cancellation;
     StepOptions options;           // what every step starts from
-    _Atomic(Buffer *) resting;
     FixedCache *cache;             // of all plans
     PlanTable plans;               // read by all; written under the lock
     _Atomic uint64_t edit;         // graph->edit that the plans were made at
@@ -198,7 +198,6 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
     int most = pool_limit();
     session->options = (StepOptions){
         .deadline = NO_DEADLINE, .parent = &session->cancellation, .resources = session->resources,
-        .resting = &session->resting,
         .intra_threads = config->intra_threads > 0 ? config->intra_threads : most,
         .inter_threads = config->inter_threads > 0 ? config->inter_threads : most,
     };
@@ -250,7 +249,6 @@ void session_free(Session *session) {
     mutex_unlock(&session->lock);
     plan_table_clear(&session->plans);
     calls_clear(&session->calls);
-    buffer_release(atomic_load(&session->resting));
     fixed_cache_release(session->cache);
     node_states_clear(&session->states);
     resource_table_free(session->resources);
@@ -260,6 +258,7 @@ void session_free(Session *session) {
     condition_clear(&session->idle);
     graph_release(session->graph);
     free(session);
+    blocks_trim();
 }
 
 const DeviceSet *session_devices(const Session *session) {

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/checked.h"
+#include "tensor/blocks.h"
 #include "tensor/object.h"
 #include "tensor/tstring.h"
 
@@ -117,27 +117,36 @@ static void host_free(Buffer *buffer) {
     block_free(buffer->owner, block_bytes(buffer->bytes));
 }
 
-// Asks for huge pages under a large block: the strided walks of products and convolutions miss fewer translations.
-static void want_huge_pages(char *block, size_t total) {
-    enum { HUGE_PAGE = 2 << 20 };
-    size_t first = round_up((size_t)block, HUGE_PAGE), last = ((size_t)block + total) / HUGE_PAGE * HUGE_PAGE;
-    if (total >= 4 * HUGE_PAGE && last > first)
-        (void)madvise((void *)first, last - first, MADV_HUGEPAGE);
+static Buffer *buffer_in(char *block, size_t head, size_t bytes, Allocator *allocator, void (*give)(Buffer *)) {
+    uintptr_t data = round_up((size_t)block + head + sizeof(Buffer), BUFFER_ALIGNMENT);
+    Buffer *buffer = (Buffer *)(data - sizeof(Buffer));
+    *buffer = (Buffer){.references = 1, .bytes = bytes, .data = (void *)data, .allocator = allocator, .free = give,
+                       .owner = block};
+    return buffer;
+}
+
+// A large block begins with its size.
+static void large_free(Buffer *buffer) {
+    size_t *block = buffer->owner;
+    blocks_give(block, *block);
+}
+
+static Buffer *large_alloc(Allocator *allocator, size_t total, size_t bytes) {
+    size_t *block = blocks_take(total + sizeof *block, &total);
+    if (!block)
+        return NULL;
+    *block = total;
+    return buffer_in((char *)block, sizeof *block, bytes, allocator, large_free);
 }
 
 static Buffer *host_alloc(Allocator *allocator, size_t bytes) {
     size_t total;
     if (!add_size(bytes, sizeof(Buffer) + 2 * BUFFER_ALIGNMENT, &total))
         return NULL;
+    if (total > BLOCKS_SMALLEST)
+        return large_alloc(allocator, total, bytes);
     char *block = block_alloc(total);
-    if (!block)
-        return NULL;
-    want_huge_pages(block, total);
-    uintptr_t data = round_up((size_t)block + sizeof(Buffer), BUFFER_ALIGNMENT);
-    Buffer *buffer = (Buffer *)(data - sizeof(Buffer));
-    *buffer = (Buffer){.references = 1, .bytes = bytes, .data = (void *)data, .allocator = allocator,
-                       .free = host_free, .owner = block};
-    return buffer;
+    return block ? buffer_in(block, 0, bytes, allocator, host_free) : NULL;
 }
 
 Allocator host_allocator = {"host", true, host_alloc};

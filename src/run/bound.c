@@ -1,0 +1,283 @@
+// Bound — see step.h: the arrays of a step for each specialisation that it has run, and the memory that they point into.
+//
+// A step belongs to one thread at a time, so it finds what it has run without a lock, and writes nothing that another
+// thread reads. Binding costs 10 ns a node; a shape that was seen before costs a comparison and a look into a table.
+#include <stdlib.h>
+
+#include "plan/fixed_cache.h"
+#include "run/kernels.h"
+#include "run/stress.h"
+#include "tensor/blocks.h"
+
+// ---- arrays
+
+static Status *bound_arrays(Step *step, Bound *bound) {
+    const Plan *plan = step->plan;
+    Arena *arena = &bound->arena;
+    Tensor **pointers = ARENA_ARRAY(arena, Tensor *, (size_t)plan->n_in_slots + (size_t)plan->n_slots);
+    bound->slots = ARENA_ARRAY(arena, Tensor, plan->n_slots);
+    bound->kernels = ARENA_ARRAY(arena, Kernel, plan->n_nodes);
+    NEED_MEMORY(bound->slots && bound->kernels && pointers);
+    for (int32_t i = 0; i < plan->n_in_slots; i++)
+        pointers[i] = &bound->slots[plan->in_slots[i]];
+    for (int32_t i = 0; i < plan->n_slots; i++)
+        pointers[plan->n_in_slots + i] = &bound->slots[i];
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        bound->kernels[i] = (Kernel){
+            .in = pointers + p->in, .out = pointers + plan->n_in_slots + p->out,
+            .run = p->binding.run, .state = p->binding.state, .step = &step->context, .node = p->binding.node,
+            .n_in = p->binding.n_in, .n_out = p->binding.n_out, .index = (uint32_t)i,
+        };
+    }
+    return OK;
+}
+
+static bool has_buffer(const Plan *plan, const Fixed *fixed, int32_t slot) {
+    return fixed->offsets[slot] == IN_NO_ARENA && !plan->constants[slot].buffer && !fixed->values[slot].buffer;
+}
+
+// Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
+static Status *list_items(const Plan *plan, Bound *bound) {
+    const Fixed *fixed = bound->fixed;
+    int32_t at = 0, n_held = 0;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        n_held += has_buffer(plan, fixed, slot);
+    bound->items = ARENA_ARRAY(&bound->arena, StepItem, fixed->n_run);
+    bound->held = ARENA_ARRAY(&bound->arena, int32_t, n_held);
+    int32_t *drops = ARENA_ARRAY(&bound->arena, int32_t, n_held);
+    NEED_MEMORY(bound->items && bound->held && drops);
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        if (has_buffer(plan, fixed, slot))
+            bound->held[bound->n_held++] = slot;
+    for (int32_t n = 0; n < fixed->n_run; n++) {
+        int32_t i = fixed->run[n];
+        const PlanNode *p = &plan->nodes[i];
+        StepItem *item = &bound->items[n];
+        *item = (StepItem){.kernel = &bound->kernels[i], .node = i, .drops = drops + at};
+        // Nodes that don't run read nothing: what they would be the last to read goes with the one before them.
+        const PlanNode *next = plan->nodes + (n + 1 < fixed->n_run ? fixed->run[n + 1] : plan->n_nodes);
+        for (; p < next; p++)
+            for (int32_t d = p->drops; d < p->drops + p->n_drops; d++)
+                if (has_buffer(plan, fixed, plan->drops[d]))
+                    drops[at++] = plan->drops[d];
+        item->n_drops = (int32_t)(drops + at - item->drops);
+    }
+    return OK;
+}
+
+static void bound_free(Bound *bound) {
+    if (!bound)
+        return;
+    fixed_release(bound->fixed);
+    arena_clear(&bound->arena);
+    free(bound);
+}
+
+// Takes over the reference, unless it fails. One with branches is propagated, over the step's own arrays.
+static Status *bound_new(Step *step, Fixed *fixed, Bound **out) {
+    Bound *bound = buffer_shall_fail() ? NULL : calloc(1, sizeof *bound);
+    NEED(bound, RESOURCE_EXHAUSTED, "out of memory for a step");
+    bound->fixed = fixed;
+    Status *status = fixed && fixed->branches ? OK : bound_arrays(step, bound);
+    if (!status && fixed && !fixed->branches)
+        status = list_items(step->plan, bound);
+    if (status) {
+        bound->fixed = NULL;
+        bound_free(bound);
+    } else {
+        *out = bound;
+    }
+    return status;
+}
+
+// ---- those that the step keeps
+
+static Bound **place_of(const Step *step, uint64_t hash) {
+    return &step->bounds[hash & step->bounds_mask];
+}
+
+static Bound *find(const Step *step, uint64_t hash, const Tensor *const *keys) {
+    Bound *bound = step->bounds ? *place_of(step, hash) : NULL;
+    while (bound && (bound->fixed->hash != hash || !fixed_fits(bound->fixed, step->plan, keys)))
+        bound = bound->next;
+    return bound;
+}
+
+static bool grow(Step *step) {
+    enum { FIRST = 4 };
+    size_t room = step->bounds ? (step->bounds_mask + 1) * 2 : FIRST;
+    Bound **old = step->bounds, **bounds = calloc(room, sizeof *bounds);
+    size_t before = old ? step->bounds_mask + 1 : 0;
+    if (!bounds)
+        return false;
+    step->bounds = bounds;
+    step->bounds_mask = room - 1;
+    for (size_t i = 0; i < before; i++) {
+        for (Bound *bound = old[i], *next; bound; bound = next) {
+            next = bound->next;
+            Bound **place = place_of(step, bound->fixed->hash);
+            bound->next = *place;
+            *place = bound;
+        }
+    }
+    free(old);
+    return true;
+}
+
+static Status *add(Step *step, Fixed *fixed, Bound **out) {
+    if (!step->bounds || step->n_bounds > step->bounds_mask)
+        NEED_MEMORY(grow(step));
+    TRY(bound_new(step, fixed, out));
+    step->n_bounds++;
+    Bound **place = place_of(step, fixed->hash);
+    (*out)->next = *place;
+    *place = *out;
+    fixed_cache_charge(step->plan->cache, fixed, (*out)->arena.used + sizeof **out);
+    return OK;
+}
+
+void step_sweep(Step *step) {
+    step->swept = atomic_load_explicit(&step->plan->cache->evictions, memory_order_acquire);
+    for (size_t i = 0; step->bounds && i <= step->bounds_mask; i++) {
+        for (Bound **link = &step->bounds[i]; *link;) {
+            Bound *bound = *link;
+            if (!atomic_load_explicit(&bound->fixed->dropped, memory_order_acquire)) {
+                link = &bound->next;
+                continue;
+            }
+            *link = bound->next;
+            step->n_bounds--;
+            if (step->bound == bound || step->fixed == bound->fixed) {
+                step->bound = NULL;
+                step->fixed = NULL;
+            }
+            bound_free(bound);
+        }
+    }
+}
+
+void step_free_bounds(Step *step) {
+    for (size_t i = 0; step->bounds && i <= step->bounds_mask; i++) {
+        for (Bound *bound = step->bounds[i], *next; bound; bound = next) {
+            next = bound->next;
+            bound_free(bound);
+        }
+    }
+    free(step->bounds);
+    bound_free(step->unbound);
+}
+
+// ---- memory
+
+// One for all specialisations of the step: as large as the largest that it has run.
+static Status *take_memory(Step *step, size_t bytes) {
+    if (step->memory_buffer && step->memory_buffer->bytes >= bytes)
+        return OK;
+    buffer_release(step->memory_buffer);
+    step->memory_buffer = NULL;
+    step->memory = NULL;
+    step->memory_bytes = bytes > step->memory_bytes ? bytes : step->memory_bytes;
+    TRY(buffer_new(&host_allocator, DT_uint8, step->memory_bytes, &step->memory_buffer));
+    step->memory = step->memory_buffer->data;
+    return OK;
+}
+
+void step_rest_memory(Step *step) {
+    if (!step->memory_buffer || step->memory_buffer->bytes < BLOCKS_LARGE)
+        return;
+    buffer_release(step->memory_buffer);
+    step->memory_buffer = NULL;
+}
+
+static void point_slots(const Plan *plan, Bound *bound, char *memory) {
+    const Fixed *fixed = bound->fixed;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++) {
+        Tensor *tensor = &bound->slots[slot];
+        *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = fixed->shapes[slot]};
+        if (plan->constants[slot].buffer)
+            *tensor = plan->constants[slot];
+        else if (fixed->values[slot].buffer)
+            *tensor = fixed->values[slot];
+        else if (fixed->offsets[slot] != IN_NO_ARENA)
+            tensor->data = memory + fixed->offsets[slot];
+        // What the plan or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
+        tensor->buffer = NULL;
+    }
+}
+
+static void point_kernels(const Plan *plan, Bound *bound, char *memory) {
+    const Fixed *fixed = bound->fixed;
+    for (int32_t n = 0; n < fixed->n_run; n++) {
+        int32_t i = fixed->run[n];
+        const Prepared *prepared = &fixed->prepared[i];
+        Kernel *k = &bound->kernels[i];
+        if (fixed->modes[i] == NODE_LATE) {
+            k->run = run_late;
+            continue;
+        }
+        k->own = prepared->own;
+        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : memory + fixed->scratch[i];
+        k->run = kernel_of_fixed(&plan->nodes[i], prepared, k->n_out && fixed->values[plan->nodes[i].out].buffer);
+    }
+}
+
+// ---- choosing
+
+static void use_arrays(Step *step, Bound *bound) {
+    step->bound = bound;
+    step->slots = bound->slots;
+    step->kernels = bound->kernels;
+}
+
+Status *step_unbind(Step *step) {
+    step->fixed = NULL;
+    if (!step->unbound)
+        TRY(bound_new(step, NULL, &step->unbound));
+    use_arrays(step, step->unbound);
+    return OK;
+}
+
+static Status *bind(Step *step, Bound *bound) {
+    TRY(take_memory(step, bound->fixed->arena_bytes));
+    if (bound->memory != step->memory) {
+        point_slots(step->plan, bound, step->memory);
+        point_kernels(step->plan, bound, step->memory);
+        bound->memory = step->memory;
+    }
+    use_arrays(step, bound);
+    step->fixed = bound->fixed;
+    return OK;
+}
+
+static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
+    *out = find(step, fixed_hash(step->plan, keys), keys);
+    if (*out || stress_is_on(STRESS_LATE))
+        return OK;
+    Fixed *fixed;
+    TRY(plan_fixed(step->plan, keys, &fixed));
+    if (!fixed)
+        return OK;
+    Status *status = add(step, fixed, out);
+    if (status)
+        fixed_release(fixed);
+    return status;
+}
+
+Status *step_bind(Step *step, const Tensor *const *keys) {
+    Bound *bound = step->fixed ? step->bound : NULL;
+    if (!step->fixed || !fixed_fits(step->fixed, step->plan, keys)) {
+        step->fixed = NULL;
+        TRY(choose(step, keys, &bound));
+    }
+    if (!bound)
+        return step_unbind(step);
+    Fixed *fixed = step->fixed ? step->fixed : bound->fixed;
+    if (!atomic_load_explicit(&fixed->used, memory_order_relaxed))
+        atomic_store_explicit(&fixed->used, true, memory_order_relaxed);
+    if (!fixed->branches)
+        return step->fixed && step->memory_buffer ? OK : bind(step, bound);
+    TRY(step_unbind(step));
+    step->fixed = fixed;
+    return OK;
+}
