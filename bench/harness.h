@@ -43,6 +43,8 @@ extern const Bench bench_chain_fixed, bench_chain_late, bench_chain_dynamic, ben
 extern const Bench bench_mlp, bench_mlp_theirs, bench_mlp_forward, bench_demo, bench_demo_theirs;
 extern const Bench bench_threads_null_1, bench_threads_null_8, bench_threads_mlp_1, bench_threads_mlp_8;
 extern const Bench bench_threads_forward_1, bench_threads_forward_8;
+extern const Bench bench_shapes_1_1, bench_shapes_1_2, bench_shapes_1000_1, bench_shapes_1000_2, bench_shapes_10000_1,
+    bench_shapes_10000_2;
 
 // What benches are made of. Names are those of the graph: "x", "y:1".
 void step_feed(Run *run, Step *step, const char *name, TF_Tensor *value);
