@@ -19,7 +19,8 @@ static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *con
     TRY(session_plan(session->session, &signature, &out->plan));
     const Tensor **feeds = ARENA_ARRAY(&out->arena, const Tensor *, ninputs);
     NEED_MEMORY(feeds);
-    bool all = values != NULL || ninputs == 0;
+    // What a queue will give has no shape yet.
+    bool all = (values != NULL || ninputs == 0) && !out->plan->n_awaited;
     for (int i = 0; i < ninputs && all; i++) {
         all = values[i] != NULL;
         feeds[i] = all ? &values[i]->tensor : NULL;

@@ -217,6 +217,11 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     for (int i = 0; i < plan->n_feeds; i++)
         if (plan->feeds[i].slot >= 0)
             s->known[plan->feeds[i].slot].shape = feeds[i]->shape;
+    for (int32_t j = 0; j < plan->n_starts; j++) {
+        const PlanNode *p = &plan->nodes[plan->starts[j].node];
+        for (int i = 0; i < p->binding.n_out; i++)
+            s->known[p->out + i].shape = feeds[plan->n_feeds + plan->starts[j].key + i]->shape;
+    }
     for (int32_t i = 0; i < plan->n_nodes; i++)
         s->fixed->modes[i] = specialise(s, i, handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)

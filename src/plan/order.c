@@ -8,6 +8,7 @@
 #include "plan/frames.h"
 #include "plan/pass.h"
 #include "plan/states.h"
+#include "plan/waves.h"
 
 typedef struct {
     Plan *plan;
@@ -36,7 +37,7 @@ static Status *bind_nodes(Ordering *o) {
                                  o->draft->options->resources, &p->binding.state));
         p->async = op->start || (op->flags & OP_BLOCKS);
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
-        plan->dynamic |= op->start != NULL || control_flow || plan->partial;
+        plan->dynamic |= (op->start && !plan->n_waves) || control_flow || plan->partial;
     }
     return OK;
 }
@@ -199,7 +200,7 @@ static Status *list_ends(Ordering *o) {
     Plan *plan = o->plan;
     plan->n_feeds = draft->n_feeds;
     plan->n_fetches = draft->n_fetches;
-    plan->n_keys = plan->n_feeds;
+    plan->n_keys = plan->n_feeds + plan->n_awaited;
     plan->feeds = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_feeds);
     plan->fetches = ARENA_ARRAY(&plan->arena, PlanEnd, draft->n_fetches);
     NEED_MEMORY(plan->feeds && plan->fetches);
@@ -280,6 +281,7 @@ static Status *order_nodes(Ordering *o) {
     for (size_t i = 0; i < n; i++)
         if (o->order[i]->mark == 0)
             o->order[kept++] = o->order[i];
+    TRY(waves_find(o->draft, plan, o->order, kept));
     plan->n_nodes = (int32_t)kept;
     plan->nodes = arena_aligned(&plan->arena, kept * sizeof *plan->nodes, sizeof *plan->nodes / 2);
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
@@ -292,7 +294,10 @@ static Status *order_nodes(Ordering *o) {
     TRY(list_edges(o));
     TRY(list_drops(plan));
     copy_constants(o);
-    return frames_find(plan);
+    TRY(frames_find(plan));
+    for (int32_t j = 0; j < plan->n_starts; j++)
+        plan->nodes[plan->starts[j].node].position = j;
+    return OK;
 }
 
 Status *pass_order(Draft *draft, Plan *plan) {

@@ -22,7 +22,8 @@ typedef struct {
     int32_t frame;         // the loop it runs in; 0 is the step itself
     int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the frame it is in
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
-    int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants
+    int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants, of a started
+                           // node among plan->starts
     int16_t merges[2];     // FLOW_MERGE: how many inputs can come, in a frame's first iteration and in later ones
     uint8_t flow;          // Flow
     bool constant_enter;   // FLOW_ENTER of a loop invariant
@@ -87,6 +88,17 @@ typedef struct {
     Shape shape;           // as declared; feeds of other shapes are accepted, as in TensorFlow
 } PlanEnd;
 
+// A list that waits for started nodes (plan/waves.h): where a wave ends among the nodes, and among the started ones.
+typedef struct {
+    int32_t nodes, starts;
+} PlanWave;
+
+typedef struct {
+    int32_t node;
+    int32_t key;           // of its first output among the awaited ones
+    bool ready;            // it reads feeds and constants only
+} PlanStart;
+
 // An idle step, alone on its cache line.
 typedef struct {
     _Atomic(struct Step *) step;
@@ -106,10 +118,14 @@ struct Plan {
     int32_t *drops;
     int32_t *roots;        // nodes that wait for nothing, other than the feeds of a partial run
     PlanEnd *feeds, *fetches;
-    int32_t n_keys;        // values whose shapes choose the specialisation: the feeds
+    PlanWave *waves;       // NULL: it waits for nothing
+    PlanStart *starts;     // in list order
+    int32_t n_waves, n_starts;
+    int32_t n_awaited;     // outputs of started nodes
+    int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
-    bool dynamic;          // control flow, started ops or a partial run: propagated instead of listed
+    bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
     int threads;           // a kernel's limit
     int inter_threads;     // nodes that run at once, see PlanOptions

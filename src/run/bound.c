@@ -213,7 +213,7 @@ static void point_kernels(const Plan *plan, Bound *bound, char *memory) {
         const Prepared *prepared = &fixed->prepared[i];
         Kernel *k = &bound->kernels[i];
         if (fixed->modes[i] == NODE_LATE) {
-            k->run = run_late;
+            k->run = plan->nodes[i].binding.start ? run_start : run_late;
             continue;
         }
         k->own = prepared->own;

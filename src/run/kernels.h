@@ -18,5 +18,17 @@ void step_free_propagation(Step *step);
 void step_clear_rendezvous(Step *step);
 Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)
 Status *run_recv(Kernel *k);
+
+// ---- waits.c: for plans with waves
+// Begins what can be; `*out_keys` are the shapes to specialise for, NULL where something of which no shape is known is awaited.
+FALLIBLE Status *waits_begin(Step *step, const Tensor *const *feeds, const Tensor *const **out_keys);
+Status *run_start(Kernel *k);              // a started node in its place
+// Waits for all that was begun, and puts what the wave's nodes gave into the slots. Sets `*out_as_expected` to false where the
+// step's specialisation is for other shapes.
+FALLIBLE Status *waits_wave(Step *step, int32_t wave, bool *out_as_expected);
+// The step is over, by `status`: nothing that was begun is left.
+FALLIBLE Status *waits_end(Step *step, Status *status);
+void waits_completed(Kernel *k, Status *status);
+
 // Any node, now: Send and Recv as above, everything else by invoke.
 FALLIBLE Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last);

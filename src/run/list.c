@@ -139,12 +139,12 @@ static Status *recompute_now(Step *step, int32_t first) {
     return OK;
 }
 
-// Every node from `first` on, the late way.
-static Status *run_late_from(Step *step, int32_t first) {
+// The nodes in [first, end), the late way.
+static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
     const Plan *plan = step->plan;
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(&step->cancellation);
-    for (int32_t i = first; i < plan->n_nodes; i++) {
+    for (int32_t i = first; i < end; i++) {
         const PlanNode *p = &plan->nodes[i];
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
             continue;
@@ -152,12 +152,11 @@ static Status *run_late_from(Step *step, int32_t first) {
             TRY(context_check(&step->context));
         Kernel *k = &step->kernels[i];
         // What a node was prepared for lies in memory of its own: ask for the next but two while this one runs.
-        if (i + 3 < plan->n_nodes) {
+        if (i + 3 < plan->n_nodes)
             __builtin_prefetch(step->late[i + 3].own);
-        }
         RunFn *fixed_run = k->run;
         const void *fixed_own = k->own;
-        Status *status = run_late(k);
+        Status *status = p->binding.start ? run_start(k) : run_late(k);
         k->run = fixed_run;
         k->own = fixed_own;
         if (status)
@@ -167,12 +166,35 @@ static Status *run_late_from(Step *step, int32_t first) {
     return OK;
 }
 
-static Status *run_fixed(Step *step) {
-    const Fixed *fixed = step->fixed;
-    const StepItem *items = step->bound->items, *end = items + fixed->n_run;
+// Every node from `first` on, which is in that wave.
+static Status *run_late_from(Step *step, int32_t wave, int32_t first) {
+    const Plan *plan = step->plan;
+    bool ignored;
+    if (!plan->n_waves)
+        return run_late_nodes(step, first, plan->n_nodes);
+    for (; wave < plan->n_waves; wave++) {
+        TRY(run_late_nodes(step, first, plan->waves[wave].nodes));
+        TRY(waits_wave(step, wave, &ignored));
+        first = plan->waves[wave].nodes;
+    }
+    return OK;
+}
+
+// The world is not as it was when the nodes from `from` on were prepared.
+static Status *leave_fixed(Step *step, int32_t wave, int32_t from) {
+    Status *status = recompute_now(step, from);
+    forget_from(step, from);
+    step->bound->memory = NULL;  // the slots no longer look as it left them
+    step->fixed = NULL;
+    return status ? status : run_late_from(step, wave, from);
+}
+
+// The items in [item, end), which are of that wave. Where one refuses, the whole rest of the step is run late, and
+// step->fixed is NULL.
+static Status *run_items(Step *step, const StepItem *item, const StepItem *end, int32_t wave) {
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(&step->cancellation);
-    for (const StepItem *item = items; item < end; item++) {
+    for (; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
         Status *status = item->kernel->run(item->kernel);
@@ -181,17 +203,31 @@ static Status *run_fixed(Step *step) {
             if (status != GUARD_FAILED)
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
-            int32_t from = item->node + (p->binding.op->flags & OP_LATE ? 1 : 0);
-            status = recompute_now(step, from);
-            forget_from(step, from);
-            if (!status)
-                status = run_late_from(step, from);
-            step->bound->memory = NULL;  // the slots no longer look as it left them
-            step->fixed = NULL;
-            return status;
+            return leave_fixed(step, wave, item->node + (p->binding.op->flags & OP_LATE ? 1 : 0));
         }
         if (item->n_drops)
             drop(step, item->drops, item->n_drops);
+    }
+    return OK;
+}
+
+static Status *run_fixed(Step *step) {
+    const Plan *plan = step->plan;
+    const StepItem *item = step->bound->items, *end = item + step->fixed->n_run;
+    if (!plan->n_waves)
+        return run_items(step, item, end, 0);
+    for (int32_t wave = 0; wave < plan->n_waves; wave++) {
+        const StepItem *next = item;
+        bool as_expected = true;
+        while (next < end && next->node < plan->waves[wave].nodes)
+            next++;
+        TRY(run_items(step, item, next, wave));
+        if (!step->fixed)
+            return OK;
+        TRY(waits_wave(step, wave, &as_expected));
+        if (!as_expected)
+            return leave_fixed(step, wave + 1, plan->waves[wave].nodes);
+        item = next;
     }
     return OK;
 }
@@ -244,16 +280,27 @@ static void preset_constants(Step *step) {
     }
 }
 
-Status *step_run_list(Step *step, const Tensor *const *feeds) {
-    TRY(step_bind(step, feeds));
+// `keys`: the shapes to specialise for; NULL: they are not known yet.
+static Status *run_list(Step *step, const Tensor *const *feeds, const Tensor *const *keys) {
+    TRY(keys ? step_bind(step, keys) : step_unbind(step));
     if (step->fixed && step->fixed->branches)
         return step_run_dynamic(step, feeds);
     if (!step->fixed) {
         preset_constants(step);
         feed(step, feeds);
-        return run_late_from(step, 0);
+        return run_late_from(step, 0, 0);
     }
     feed(step, feeds);
     TRY(new_buffers(step));
     return run_fixed(step);
+}
+
+Status *step_run_list(Step *step, const Tensor *const *feeds) {
+    const Tensor *const *keys;
+    if (__builtin_expect(!step->plan->n_waves, 1))
+        return run_list(step, feeds, feeds);
+    Status *status = waits_begin(step, feeds, &keys);
+    if (!status)
+        status = run_list(step, feeds, keys);
+    return waits_end(step, status);
 }

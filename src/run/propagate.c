@@ -286,6 +286,10 @@ static inline bool point(Propagation *p, const PlanNode *node, Iteration *iterat
 
 void step_completed(Kernel *k, Status *status) {
     Started *started = k->frame;
+    if (!started) {  // of a list
+        waits_completed(k, status);
+        return;
+    }
     Propagation *p = ((Step *)k->step)->propagation;
     started->status = status;
     stress_yield();

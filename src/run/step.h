@@ -45,6 +45,7 @@ struct Step {
     Bound *unbound;           // its own arrays; NULL until it runs late
     uint32_t swept;           // cache->evictions when it last let go of what was dropped
     Cancellation cancellation;
+    struct Waits *waits;              // run/waits.c; NULL until a list waits
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
     const struct StepOptions *options;
