@@ -79,9 +79,11 @@ static int dtype_of(const char *word, size_t n) {
 static void write_numbers(Bytes *value, const char *word, bool shape) {
     Bytes list = {0};
     for (const char *p = word + 1; *p && *p != ']' && *p != '>';) {
-        char *end;
-        int64_t number = strtoll(p, &end, 10);
-        if (shape)
+        char *end = (char *)p + strcspn(p, ",]>");
+        int64_t number = isalpha((unsigned char)*p) ? dtype_of(p, (size_t)(end - p)) : strtoll(p, NULL, 10);
+        if (isalpha((unsigned char)*p))
+            put_number(&list, 6, number);
+        else if (shape)
             put_dim(&list, number);
         else
             put_number(&list, 3, number);

@@ -17,7 +17,7 @@ typedef struct GraphDef {
 
 // Begins a node. `inputs` and `attributes` are words separated by blanks:
 //   inputs      x  y:1  ^control
-//   attributes  T=float  N=2  flag=true  frame_name='loop'  strides=[1,1]  shape=<8,32>  rate=0.5
+//   attributes  T=float  N=2  flag=true  frame_name='loop'  strides=[1,1]  types=[float,int32]  shape=<8,32>  rate=0.5
 void node(GraphDef *g, const char *name, const char *op, const char *inputs, const char *attributes);
 // The same with a printed name and printed inputs: format for both, separated by '|'.
 __attribute__((format(printf, 4, 5)))

@@ -40,7 +40,7 @@ struct Bench {
 };
 
 extern const Bench bench_chain_fixed, bench_chain_late, bench_chain_dynamic, bench_null_step, bench_loop;
-extern const Bench bench_mlp, bench_mlp_theirs, bench_mlp_forward, bench_demo, bench_demo_theirs;
+extern const Bench bench_mlp, bench_mlp_theirs, bench_mlp_queue, bench_mlp_forward, bench_demo, bench_demo_theirs;
 extern const Bench bench_threads_null_1, bench_threads_null_8, bench_threads_mlp_1, bench_threads_mlp_8;
 extern const Bench bench_threads_forward_1, bench_threads_forward_8;
 extern const Bench bench_shapes_1_1, bench_shapes_1_2, bench_shapes_1000_1, bench_shapes_1000_2, bench_shapes_10000_1,

@@ -27,9 +27,7 @@ static void descend(GraphDef *g, const char *name, const char *gradient) {
                  gradient);
 }
 
-static void mlp_graph(GraphDef *g) {
-    node(g, "x", "Placeholder", "", "dtype=float shape=<8,32>");
-    node(g, "labels", "Placeholder", "", "dtype=float shape=<8,10>");
+static void network(GraphDef *g) {
     node_float(g, "rate", 0.01f);
     node_float(g, "share", 1.0f / BATCH);
     node_const(g, "axis", TF_INT32, 1, (int64_t[]){1}, &(int32_t){0}, 4);
@@ -61,6 +59,25 @@ static void mlp_graph(GraphDef *g) {
     node(g, "train", "NoOp", "^w1_apply ^b1_apply ^w2_apply ^b2_apply", "");
 }
 
+static void mlp_graph(GraphDef *g) {
+    node(g, "x", "Placeholder", "", "dtype=float shape=<8,32>");
+    node(g, "labels", "Placeholder", "", "dtype=float shape=<8,10>");
+    network(g);
+}
+
+// The batch comes out of a queue, and goes back into it.
+static void queue_graph(GraphDef *g) {
+    node(g, "fed_x", "Placeholder", "", "dtype=float shape=<8,32>");
+    node(g, "fed_labels", "Placeholder", "", "dtype=float shape=<8,10>");
+    node(g, "queue", "FIFOQueueV2", "", "component_types=[float,float] capacity=4");
+    node(g, "fill", "QueueEnqueueV2", "queue fed_x fed_labels", "Tcomponents=[float,float]");
+    node(g, "batch", "QueueDequeueV2", "queue", "component_types=[float,float]");
+    node(g, "again", "QueueEnqueueV2", "queue batch batch:1", "Tcomponents=[float,float]");
+    node(g, "x", "Identity", "batch", "T=float");
+    node(g, "labels", "Identity", "batch:1", "T=float");
+    network(g);
+}
+
 // The same network with the gradients and updates that TensorFlow's Python writes.
 static void mlp_read(GraphDef *g) {
     if (!graphdef_read(g, "mlp.pb"))
@@ -90,6 +107,19 @@ static void forward_prepare(Run *run) {
     prepare(run, false);
 }
 
+static void queue_prepare(Run *run) {
+    prepare(run, true);
+    Mlp *mlp = run->own;
+    Step fill = {0};
+    step_feed(run, &fill, "fed_x", mlp->train.values[0]);
+    step_feed(run, &fill, "fed_labels", mlp->train.values[1]);
+    step_target(run, &fill, "fill");
+    step_run(run, &fill, run->status, NULL);
+    step_release(run, &fill);
+    mlp->train.feed_count = 0;
+    step_target(run, &mlp->train, "again");
+}
+
 static bool mlp_steps(Run *run, int n, double *out_first) {
     const Mlp *mlp = run->own;
     for (int i = 0; i < n; i++)
@@ -108,6 +138,9 @@ static void mlp_release(Run *run) {
 const Bench bench_mlp = {
     "mlp", "step", "train step of a 32-64-10 network, batch 8, gradient descent", US_PER_ITEM, 1, mlp_graph, mlp_prepare,
     mlp_steps, mlp_release};
+const Bench bench_mlp_queue = {
+    "mlp.queue", "step", "mlp, its batch from a queue and back into it", US_PER_ITEM, 1, queue_graph, queue_prepare, mlp_steps,
+    mlp_release};
 const Bench bench_mlp_theirs = {
     "mlp.theirs", "step", "mlp as TensorFlow's Python writes it", US_PER_ITEM, 1, mlp_read, mlp_prepare, mlp_steps,
     mlp_release};
