@@ -57,6 +57,7 @@ enum { TF_FLOAT = 1, TF_INT32 = 3, TF_INT64 = 9, TF_BOOL = 10, TF_RESOURCE = 20 
     X(void, TF_SetAttrType, (TF_OperationDescription *, const char *, int)) \
     X(void, TF_SetAttrShape, (TF_OperationDescription *, const char *, const int64_t *, int)) \
     X(TF_Operation *, TF_FinishOperation, (TF_OperationDescription *, TF_Status *)) \
+    X(void, TF_AddGradients, (TF_Graph *, TF_Output *, int, TF_Output *, int, TF_Output *, TF_Status *, TF_Output *)) \
     X(TF_SessionOptions *, TF_NewSessionOptions, (void)) \
     X(void, TF_SetConfig, (TF_SessionOptions *, const void *, size_t, TF_Status *)) \
     X(void, TF_DeleteSessionOptions, (TF_SessionOptions *)) \

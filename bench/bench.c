@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "column.h"
+#include "first.h"
 #include "raw.h"
 #include "workloads.h"
 
@@ -287,6 +288,8 @@ int main(int argc, char **argv) {
     }
     if (argc == 4 && !strcmp(argv[1], "--raw"))
         return raw_main(argv[2], atoi(argv[3]));
+    if (argc == 4 && !strcmp(argv[1], "--first"))
+        return first_main(argv[2], atoi(argv[3]));
     Options options;
     if (!parse(argc, argv, &options)) {
         fprintf(stderr, "bench [NAME...] [--rounds N] [--threads N] [--seconds N] [--millrace PATH] "
@@ -299,10 +302,13 @@ int main(int argc, char **argv) {
         printf("no Millrace library: build it or give --millrace PATH\n");
     if (!options.tensorflow)
         printf("no TensorFlow: its columns stay empty (give --tensorflow PATH)\n");
+    bool first = options.count && bench_wanted(&options, "first");
+    if (first)
+        first_run(&options);
     bool small = bench_wanted(&options, "startup");
     for (int i = 0; i < ALL_COUNT; i++)
         small = small || bench_wanted(&options, ALL[i]->name);
-    if (!workloads_run(&options) || small)
+    if ((!workloads_run(&options) && !first) || small)
         small_benches(&options);
     return 0;
 }

@@ -31,7 +31,10 @@ _Noreturn static void become_child(const Column *column) {
     if (!getenv("BENCH_STDERR") && !freopen("/dev/null", "w", stderr))
         _exit(127);
     setenv("TF_CPP_MIN_LOG_LEVEL", "3", 1);
-    if (column->raw)
+    if (column->first) {
+        snprintf(intra, sizeof intra, "%d", column->first);
+        execl("/proc/self/exe", "bench", "--first", column->library, intra, (char *)NULL);
+    } else if (column->raw)
         execl("/proc/self/exe", "bench", "--raw", column->library, intra, (char *)NULL);
     else if (column->script)
         execlp(column->library, column->library, column->script, intra, (char *)NULL);

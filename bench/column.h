@@ -11,6 +11,7 @@ typedef struct Column {
     const char *library;             // what is opened; with `script` the Python that runs it
     const char *script;              // a program that answers as child.c does, or NULL
     bool raw;                        // answers as raw.c does
+    int first;                       // as first.c does, at so many nodes; 0: doesn't
     Setting setting;
     pid_t pid;
     FILE *to, *from;
