@@ -75,10 +75,13 @@ static Status *clear_attr(const Graph *graph, TF_Operation *op, const char *name
     Node *node = api_node(op);
     NEED(signature_attr(&node->type->signature, str_of(name)) < 0, INVALID_ARGUMENT,
          "attr '%s' is one of op %.*s and can't be taken away", name, STR_ARGS(node->type->name));
+    AttrEntry *own = ARENA_ARRAY(&node->graph->arena, AttrEntry, node->n_attrs);
+    NEED_MEMORY(own);
     int kept = 0;
     for (int i = 0; i < node->n_attrs; i++)
         if (!str_is(node->attrs[i].name, name))
-            node->attrs[kept++] = node->attrs[i];
+            own[kept++] = node->attrs[i];
+    node->attrs = own;
     node->n_attrs = kept;
     node->graph->edit++;
     node->graph->version++;
@@ -169,8 +172,7 @@ static Status *read_handle(Graph *graph, TF_Output output, Str bytes) {
         HandleShape *kept = ARENA_NEW(&graph->arena, HandleShape);
         NEED_MEMORY(kept);
         *kept = handle;
-        api_node(output.oper)->handles[output.index] = kept;
-        return OK;
+        return node_set_handle(api_node(output.oper), output.index, kept);
     }
     NEED(cursor_left(&c) == 0, INVALID_ARGUMENT, "Couldn't deserialize HandleData proto");
     return OK;

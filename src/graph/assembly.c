@@ -25,6 +25,11 @@ void assembly_undo(Assembly *assembly) {
 void assembly_clear(Assembly *assembly) {
     vec_clear(&assembly->sources);
     vec_clear(&assembly->edges);
+    vec_clear(&assembly->controls);
+    vec_clear(&assembly->types);
+    builder_clear(&assembly->builder);
+    arena_clear(&assembly->scratch);
+    attr_memo_clear(&assembly->memo);
 }
 
 // ---------------------------------------- edges
@@ -95,30 +100,93 @@ static Status *add_attrs(Assembly *a, const Part *part, NodeBuilder *builder) {
     return OK;
 }
 
-static Status *add_inputs(Assembly *a, const Part *part, NodeBuilder *builder) {
-    a->edges.n = 0;
+static int compare_ids(const void *a, const void *b) {
+    int32_t x = (*(Node *const *)a)->id, y = (*(Node *const *)b)->id;
+    return (x > y) - (x < y);
+}
+
+// Its edges and their types; controls in order and each once.
+static Status *list_edges(Assembly *a, const Part *part) {
+    a->edges.n = a->controls.n = a->types.n = 0;
     for (int i = 0; i < part->n_sources; i++) {
         const Source *source = &a->sources.p[part->first_source + (size_t)i];
         if (source->index != CONTROL)
             TRY(push_edge(a, source));
         else
-            builder_control(builder, source->part == OUTSIDE ? source->outside.node : a->parts[source->part].node);
+            NEED_MEMORY(vec_push(&a->controls, source->part == OUTSIDE ? source->outside.node : a->parts[source->part].node));
+    }
+    if (a->controls.n > 1)
+        qsort(a->controls.p, a->controls.n, sizeof *a->controls.p, compare_ids);
+    size_t kept = 0;
+    for (size_t i = 0; i < a->controls.n; i++)
+        if (kept == 0 || a->controls.p[kept - 1] != a->controls.p[i])
+            a->controls.p[kept++] = a->controls.p[i];
+    a->controls.n = kept;
+    NEED_MEMORY(vec_reserve(&a->types, a->edges.n));
+    for (size_t i = 0; i < a->edges.n; i++) {
+        Output edge = a->edges.p[i];
+        a->types.p[i] = edge.node ? edge.node->output_types[edge.index] : DT_INVALID;
+    }
+    a->types.n = a->edges.n;
+    return OK;
+}
+
+// A node whose like was made before: nothing is left to be resolved.
+static Status *make_alike(Assembly *a, Part *part, const AttrSet *set) {
+    Graph *graph = a->graph;
+    NEED(!graph_find(graph, part->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'", STR_ARGS(part->name));
+    Node *node;
+    TRY(node_new(graph, &(NodeParts){.name = part->name, .device = part->device, .hash = part->hash, .set = set,
+                                     .n_inputs = a->edges.n, .n_controls = a->controls.n}, &node));
+    for (size_t i = 0; i < a->edges.n; i++)
+        node->inputs[i] = a->edges.p[i];
+    for (size_t i = 0; i < a->controls.n; i++)
+        node->controls[i] = a->controls.p[i];
+    TRY(node_insert(graph, node));
+    Status *status = node_infer_shapes(node);
+    if (status)
+        graph_remove_last(graph);
+    else
+        part->node = node;
+    return status;
+}
+
+static Status *make_slowly(Assembly *a, Part *part) {
+    NodeBuilder *builder = &a->builder;
+    NodeDef *def = NULL;
+    arena_reset(&a->scratch);
+    if (!part->def) {
+        TRY(PROTO_DECODE(NodeDef, &a->scratch, part->bytes, &def));
+        part->def = def;
     }
     builder_flat_inputs(builder, a->edges.p, (int)a->edges.n);
-    return OK;
+    for (size_t i = 0; i < a->controls.n; i++)
+        builder_control(builder, a->controls.p[i]);
+    Status *status = add_attrs(a, part, builder);
+    if (def)
+        part->def = NULL;
+    return status;
 }
 
 static Status *make_node(Assembly *a, Part *part) {
     NEED(a->graph->nodes.n < MAX_GRAPH_NODES, RESOURCE_EXHAUSTED, "a graph of more than %d nodes", MAX_GRAPH_NODES);
-    AUTO(builder) NodeBuilder builder;
-    builder_init(&builder, a->graph, part->type->name, part->name);
-    builder_device(&builder, part->device);
-    Status *status = add_inputs(a, part, &builder);
-    if (!status)
-        status = add_attrs(a, part, &builder);
+    Status *status = list_edges(a, part);
+    Spelling spelling = {part->type, part->attrs, a->types.p, a->types.n};
+    const AttrSet *set = !status && !part->def ? attr_memo_find(&a->memo, &spelling) : NULL;
+    if (set)
+        return make_alike(a, part, set);
+    if (!status) {
+        a->builder.graph = a->graph;
+        builder_reuse(&a->builder, part->type->name, part->name);
+        builder_device(&a->builder, part->device);
+        status = make_slowly(a, part);
+    }
     if (status)
         return status_prefix(status, "{{node %.*s}} (%.*s)", STR_ARGS(part->name), STR_ARGS(part->type->name));
-    return builder_finish(&builder, &part->node);
+    TRY(builder_finish(&a->builder, &part->node));
+    // Names of nodes and frames in attributes may be changed on the way.
+    bool alike = a->builder.shared && !a->builder.colocations.n && part_flow(part) != FLOW_ENTER;
+    return alike && !part->def && part->attrs.p ? attr_memo_add(&a->memo, &spelling, a->builder.set) : OK;
 }
 
 // ---------------------------------------- order
@@ -262,6 +330,7 @@ static Status *close_loops(Assembly *a) {
 
 static Status *make_all(Assembly *a) {
     NEED_MEMORY(vec_reserve(&a->graph->nodes, a->graph->nodes.n + a->n_parts));
+    NEED_MEMORY(name_index_reserve(&a->graph->names, a->graph->names.n + a->n_parts));
     if (!count_waiting(a)) {
         TRY(make_in_order(a));
     } else {

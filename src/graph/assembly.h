@@ -4,6 +4,7 @@
 // Among those that are ready the first in the list goes first. An edge from a NextIteration into a Merge doesn't count and
 // is closed at the end.
 #pragma once
+#include "graph/attr_memo.h"
 #include "graph/build.h"
 #include "graph/op_def.h"
 
@@ -21,12 +22,18 @@ typedef struct {
 } Source;
 
 typedef struct {
-    const NodeDef *def;
+    const NodeDef *def;       // NULL: still the bytes of one
+    Str bytes;
+    Str attrs;                // the part of them where the attributes lie, if nothing else does; else empty
     const OpType *type;
+    Str given;                // the name in the NodeDef
+    Str op;
     Str name, device;         // in the graph
     size_t first_source;      // in Assembly.sources
+    uint32_t first_input, n_inputs;  // in Importer.inputs
     int32_t n_sources;        // data edges first
     int32_t waiting;          // sources that are not made yet
+    uint32_t hash;            // of the name, as given and then as it is in the graph
     Node *node;
 } Part;
 
@@ -36,6 +43,11 @@ typedef struct Assembly {
     size_t n_parts;
     VEC(Source) sources;
     VEC(Output) edges;        // of the node that is being made
+    VEC(Node *) controls;
+    VEC(DType) types;
+    NodeBuilder builder;      // serves one after the other
+    Arena scratch;            // for the NodeDef of one part
+    AttrMemo memo;
     size_t budget;            // for tensors whose proto is smaller than they are
     // Where the attributes of a part differ from its NodeDef: sets *out and returns true to replace or drop (kind
     // ATTR_NONE) an attribute. May be NULL.

@@ -1,6 +1,8 @@
 // AttrValue — see attr.h: names, equality, copies. Printing is in attr_print.c.
 #include "graph/attr.h"
 
+#include "base/map.h"
+
 // A FuncRef may hold FuncRefs. Nothing nests deeper than this: protocol buffers stop at 100 levels, three per function.
 enum { MAX_NESTING = 40 };
 
@@ -97,6 +99,49 @@ bool attr_equal(const AttrValue *a, const AttrValue *b) {
     return value_equal(a, b, 0);
 }
 
+static uint64_t str_hash(Str s, uint64_t seed) {
+    return hash_bytes(s.p, s.n, seed);
+}
+
+static uint64_t shape_hash(const Shape *shape, uint64_t seed) {
+    return shape->rank > 0 ? hash_bytes(shape->dims, (size_t)shape->rank * sizeof *shape->dims, seed)
+                           : seed + (uint64_t)shape->rank;
+}
+
+static uint64_t list_hash(const AttrValue *value, uint64_t seed) {
+    size_t n = (size_t)value->n;
+    switch (value->kind) {
+    case ATTR_INT: return hash_bytes(value->is, n * sizeof *value->is, seed);
+    case ATTR_FLOAT: return hash_bytes(value->fs, n * sizeof *value->fs, seed);
+    case ATTR_BOOL: return hash_bytes(value->bs, n * sizeof *value->bs, seed);
+    case ATTR_TYPE: return hash_bytes(value->types, n * sizeof *value->types, seed);
+    default: break;
+    }
+    for (size_t i = 0; i < n; i++)
+        seed = value->kind == ATTR_SHAPE                                         ? shape_hash(&value->shapes[i], seed)
+               : value->kind == ATTR_STRING || value->kind == ATTR_PLACEHOLDER ? str_hash(value->ss[i], seed)
+                                                                                 : seed;
+    return seed;
+}
+
+uint64_t attr_hash(const AttrValue *value, uint64_t seed) {
+    uint64_t number = 0;
+    if (value->is_list)
+        return value->n ? list_hash(value, seed + (uint64_t)value->n) : seed * 31;
+    switch (value->kind) {
+    case ATTR_STRING: case ATTR_PLACEHOLDER: return str_hash(value->s, seed);
+    case ATTR_SHAPE: return shape_hash(value->shape, seed);
+    case ATTR_FUNC: return str_hash(value->func->name, seed);
+    case ATTR_INT: number = (uint64_t)value->i; break;
+    case ATTR_FLOAT: memcpy(&number, &value->f, sizeof value->f); break;
+    case ATTR_BOOL: number = value->b; break;
+    case ATTR_TYPE: number = (uint64_t)value->type; break;
+    case ATTR_NONE: case ATTR_TENSOR: break;
+    }
+    number = (number ^ seed) * 0x9fb21c651e98df25u;
+    return number ^ (number >> 29);
+}
+
 // ---------------------------------------- copies
 
 typedef struct {
@@ -127,7 +172,7 @@ static Status *copy_tensor(Copier *copier, const Tensor *from, Tensor *out) {
         tensor = tensor_retain(from);
     else
         TRY(tensor_copy(from, &tensor));  // a step's memory doesn't outlive the step
-    if (!vec_push(copier->tensors, tensor)) {
+    if (!vec_push(copier->tensors, tensor.buffer)) {
         tensor_clear(&tensor);
         NEED_MEMORY(NULL);
     }

@@ -17,7 +17,7 @@ typedef enum {
     ATTR_TENSOR,
     ATTR_PLACEHOLDER,  // inside a function: the name of the function's attribute to take the value from
     ATTR_FUNC,
-} AttrKind;
+} __attribute__((packed)) AttrKind;  // a byte: an AttrValue has 24
 
 typedef struct AttrValue AttrValue;
 typedef struct AttrEntry AttrEntry;
@@ -60,13 +60,14 @@ struct AttrEntry {
 
 const char *attr_kind_name(AttrKind kind, bool is_list);             // "type", "list(int)" as in OpDef
 bool attr_equal(const AttrValue *a, const AttrValue *b);             // tensors by content
-// Copies text and arrays into the arena; tensors are retained and pushed on `tensors`. RESOURCE_EXHAUSTED.
-typedef VEC(Tensor) TensorList;
+uint64_t attr_hash(const AttrValue *value, uint64_t seed);           // the same for equal ones; tensors are passed over
+// Copies text and arrays into the arena; tensors are retained and their buffers pushed on `tensors`. RESOURCE_EXHAUSTED.
+typedef VEC(Buffer *) TensorList;
 FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
-// Releases all tensors but the first n.
+// Releases all but the first n.
 static inline void tensor_list_cut(TensorList *tensors, size_t n) {
     while (tensors->n > n)
-        tensor_clear(&tensors->p[--tensors->n]);
+        buffer_release(tensors->p[--tensors->n]);
 }
 static inline void tensor_list_auto(TensorList *tensors) {
     tensor_list_cut(tensors, 0);

@@ -137,7 +137,7 @@ static Status *scan_tensor(Scan *scan, Tensor *out) {
         TRY(scan_element(scan, dtype, (char *)tensor.data + (size_t)i * dtype_size(dtype)));
     }
     SCAN_NEED(scan_char(scan, '}'), scan, "expected } behind %lld elements", (long long)count);
-    NEED(vec_push(scan->tensors, tensor), RESOURCE_EXHAUSTED, "out of memory");
+    NEED(vec_push(scan->tensors, tensor.buffer), RESOURCE_EXHAUSTED, "out of memory");
     *out = tensor_retain(&tensor);  // the list's reference, since AUTO gives up ours
     return OK;
 }

@@ -46,7 +46,7 @@ static Status *read_func(const Reading *r, const NameAttrListProto *proto, FuncR
 static Status *read_tensor(const Reading *r, const TensorProto *proto, Tensor *out) {
     AUTO(tensor) Tensor tensor = {0};
     TRY(tensor_from_proto(proto, r->budget, &tensor));
-    NEED_MEMORY(vec_push(r->tensors, tensor));
+    NEED_MEMORY(vec_push(r->tensors, tensor.buffer));
     *out = tensor;
     tensor = (Tensor){0};
     return OK;

@@ -37,12 +37,22 @@ void builder_clear(NodeBuilder *builder) {
     vec_clear(&builder->controls);
     vec_clear(&builder->attrs);
     vec_clear(&builder->colocations);
-    for (size_t i = 0; i < builder->tensors.n; i++)
-        tensor_clear(&builder->tensors.p[i]);
-    vec_clear(&builder->tensors);
+    tensor_list_auto(&builder->tensors);
     status_free(builder->error);
     arena_clear(&builder->arena);
     *builder = (NodeBuilder){0};
+}
+
+void builder_reuse(NodeBuilder *builder, Str type, Str name) {
+    builder->args.n = builder->flat.n = builder->controls.n = builder->attrs.n = builder->colocations.n = 0;
+    builder->is_flat = false;
+    builder->device = (Str){0};
+    tensor_list_cut(&builder->tensors, 0);
+    status_free(builder->error);
+    builder->error = NULL;
+    arena_reset(&builder->arena);
+    BUILDER_MEMORY(builder, builder_copy(builder, type, &builder->type));
+    BUILDER_MEMORY(builder, builder_copy(builder, name, &builder->name));
 }
 
 void builder_device(NodeBuilder *builder, Str device) {
@@ -225,87 +235,36 @@ static void sort_controls(NodeBuilder *builder) {
     builder->controls.n = n;
 }
 
-static Status *keep_attrs(NodeBuilder *builder, Node *node, const AttrEntry *attrs, int32_t n) {
-    Graph *graph = builder->graph;
-    const Signature *signature = &node->type->signature;
-    for (int i = 0; i < n; i++) {
-        AttrEntry *to = &node->attrs[i];
-        const AttrSpec *spec = i < signature->n_attrs ? &signature->attrs[i] : NULL;
-        // Names and defaults of a function live only as long as the function does.
-        bool lasts = spec && !node->type->function;
-        to->name = lasts ? spec->name : str_copy(&graph->arena, attrs[i].name);
-        NEED_MEMORY(to->name.p);
-        if (lasts && spec->has_default && spec->fallback.n == attrs[i].value.n &&
-            spec->fallback.s.p == attrs[i].value.s.p && attrs[i].value.kind >= ATTR_SHAPE)
-            to->value = attrs[i].value;
-        else
-            TRY(attr_copy(&graph->arena, &graph->tensors, &attrs[i].value, &to->value));
-    }
-    node->n_attrs = n;
-    return OK;
+// Graphs have few devices, and neighbours mostly the same one.
+static Str keep_device(Graph *graph, Str device) {
+    const Node *last = graph->nodes.n ? vec_last(&graph->nodes) : NULL;
+    if (last && str_equal(last->device, device))
+        return last->device;
+    return device.n ? str_copy(&graph->arena, device) : STR("");
 }
 
-// The node with room for everything, as yet unknown to the graph.
-static Status *node_make(NodeBuilder *builder, const OpType *type, const AttrEntry *attrs, int32_t n_attrs,
-                         const DType *types, int32_t n_outputs, Node **out) {
-    Graph *graph = builder->graph;
-    Arena *arena = &graph->arena;
-    size_t n_inputs = builder->flat.n, n_controls = builder->controls.n;
-    NEED(n_inputs < INT32_MAX && n_controls < INT32_MAX, INVALID_ARGUMENT, "too many inputs");
-    Node *node = ARENA_NEW(arena, Node);
+Status *node_new(Graph *graph, const NodeParts *parts, Node **out) {
+    static HandleShape *const no_handles[8];
+    const AttrSet *set = parts->set;
+    NEED(parts->n_inputs < INT32_MAX && parts->n_controls < INT32_MAX, INVALID_ARGUMENT, "too many inputs");
+    Node *node = arena_aligned(&graph->arena, sizeof *node, _Alignof(Node));
     NEED_MEMORY(node);
-    *node = (Node){.graph = graph, .type = type, .n_inputs = (int32_t)n_inputs, .n_controls = (int32_t)n_controls,
-                   .n_outputs = n_outputs};
-    node->name = str_copy(arena, builder->name);
-    node->device = builder->device.n ? str_copy(arena, builder->device) : STR("");
-    node->inputs = ARENA_ARRAY(arena, Output, n_inputs);
-    node->controls = ARENA_ARRAY(arena, Node *, n_controls);
-    node->attrs = ARENA_ARRAY(arena, AttrEntry, n_attrs);
-    node->output_types = ARENA_ARRAY(arena, DType, n_outputs);
-    node->output_shapes = ARENA_ARRAY(arena, Shape, n_outputs);
-    node->handles = ARENA_ARRAY(arena, HandleShape *, n_outputs);
-    NEED(node->name.p && node->device.p && node->inputs && node->controls && node->attrs && node->output_types &&
-         node->output_shapes && node->handles, RESOURCE_EXHAUSTED, "out of memory");
-    if (n_inputs)
-        memcpy(node->inputs, builder->flat.p, n_inputs * sizeof *node->inputs);
-    if (n_controls)
-        memcpy(node->controls, builder->controls.p, n_controls * sizeof *node->controls);
-    for (int i = 0; i < n_outputs; i++) {
-        node->output_types[i] = types[i];
+    *node = (Node){.graph = graph, .type = set->type, .id = -1, .attrs = set->attrs, .n_attrs = set->n_attrs,
+                   .output_types = set->output_types, .n_outputs = set->n_outputs,
+                   .n_inputs = (int32_t)parts->n_inputs, .n_controls = (int32_t)parts->n_controls,
+                   .name = str_copy(&graph->arena, parts->name), .name_hash = parts->hash,
+                   .device = keep_device(graph, parts->device)};
+    size_t n = (size_t)set->n_outputs;
+    node->inputs = graph_inputs_new(graph, parts->n_inputs);
+    node->controls = graph_controls_new(graph, parts->n_controls);
+    node->output_shapes = arena_aligned(&graph->arena, n * sizeof(Shape), _Alignof(Shape));
+    node->handles = n <= sizeof no_handles / sizeof *no_handles ? no_handles
+                                                                : ARENA_ARRAY(&graph->arena, HandleShape *, n);
+    NEED(node->name.p && node->device.p && node->inputs && node->controls && node->output_shapes && node->handles,
+         RESOURCE_EXHAUSTED, "out of memory");
+    for (size_t i = 0; i < n; i++)
         node->output_shapes[i] = UNKNOWN_SHAPE;
-    }
-    TRY(keep_attrs(builder, node, attrs, n_attrs));
     *out = node;
-    return OK;
-}
-
-static void uses_undo(Node *node, int n_inputs, int n_controls) {
-    for (int i = n_controls; i-- > 0;)
-        node->controls[i]->uses.n--;
-    for (int i = n_inputs; i-- > 0;)
-        if (node->inputs[i].node)
-            node->inputs[i].node->uses.n--;
-}
-
-// Puts the node into the graph's lists and its inputs' uses: all or nothing.
-static Status *node_insert(Graph *graph, Node *node) {
-    NEED(graph->nodes.n < INT32_MAX, RESOURCE_EXHAUSTED, "a graph holds at most 2^31 nodes");
-    NEED_MEMORY(vec_reserve(&graph->nodes, graph->nodes.n + 1));
-    int inputs = 0, controls = 0;
-    while (inputs < node->n_inputs &&
-           (!node->inputs[inputs].node ||
-            vec_push(&node->inputs[inputs].node->uses, (Use){node, inputs, node->inputs[inputs].index})))
-        inputs++;
-    while (inputs == node->n_inputs && controls < node->n_controls &&
-           vec_push(&node->controls[controls]->uses, (Use){node, CONTROL, CONTROL}))
-        controls++;
-    if (inputs < node->n_inputs || controls < node->n_controls || !map_set(&graph->names, node->name, node)) {
-        uses_undo(node, inputs, controls);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
-    }
-    node->id = (int32_t)graph->nodes.n;
-    graph->nodes.p[graph->nodes.n++] = node;
-    graph->version++;
     return OK;
 }
 
@@ -335,9 +294,18 @@ static Status *add_node(NodeBuilder *builder, const OpType *type, Node **out) {
     int32_t n_attrs = (int32_t)builder->attrs.n, n_outputs;
     TRY(signature_resolve(&type->signature, in, (int)builder->flat.n, &builder->arena, &attrs, &n_attrs, &types,
                           &n_outputs));
+    Graph *graph = builder->graph;
+    AttrSet wanted = {.type = type, .attrs = attrs, .n_attrs = n_attrs, .output_types = types, .n_outputs = n_outputs};
+    TRY(attr_sets_find(&graph->sets, &graph->arena, &graph->tensors, &wanted, &builder->set, &builder->shared));
     Node *node;
-    TRY(node_make(builder, type, attrs, n_attrs, types, n_outputs, &node));
-    TRY(node_insert(builder->graph, node));
+    TRY(node_new(graph, &(NodeParts){.name = builder->name, .device = builder->device, .set = builder->set,
+                                     .hash = name_hash(builder->name), .n_inputs = builder->flat.n,
+                                     .n_controls = builder->controls.n}, &node));
+    if (node->n_inputs)
+        memcpy(node->inputs, builder->flat.p, builder->flat.n * sizeof *node->inputs);
+    if (node->n_controls)
+        memcpy(node->controls, builder->controls.p, builder->controls.n * sizeof *node->controls);
+    TRY(node_insert(graph, node));
     *out = node;
     return OK;
 }
@@ -362,8 +330,7 @@ Status *builder_finish(NodeBuilder *builder, Node **out) {
             graph_remove_last(graph);
     }
     if (status) {
-        while (graph->tensors.n > tensors)
-            tensor_clear(&graph->tensors.p[--graph->tensors.n]);
+        tensor_list_cut(&graph->tensors, tensors);
         return status;
     }
     *out = node;

@@ -23,10 +23,14 @@ typedef struct NodeBuilder {
     VEC(Str) colocations;        // "loc:@name", sorted and unique at the end
     TensorList tensors;
     Status *error;               // the first one
+    const AttrSet *set;          // what builder_finish made of type and attributes, and whether other nodes may share it
+    bool shared;
 } NodeBuilder;
 
 void builder_init(NodeBuilder *builder, Graph *graph, Str type, Str name);
 void builder_clear(NodeBuilder *builder);
+// For the next node of the same graph: as clear and init, but keeps the memory.
+void builder_reuse(NodeBuilder *builder, Str type, Str name);
 void builder_device(NodeBuilder *builder, Str device);
 void builder_input(NodeBuilder *builder, Output edge);
 void builder_input_list(NodeBuilder *builder, const Output *edges, int n);
@@ -43,6 +47,15 @@ FALLIBLE Status *builder_finish(NodeBuilder *builder, Node **out);
 static inline void builder_auto(NodeBuilder *builder) {
     builder_clear(builder);
 }
+
+// A node of known attributes and types with room for its edges, as yet unknown to the graph: node_insert follows.
+typedef struct {
+    Str name, device;
+    uint32_t hash;               // name_hash(name)
+    const AttrSet *set;
+    size_t n_inputs, n_controls;
+} NodeParts;
+FALLIBLE Status *node_new(Graph *graph, const NodeParts *parts, Node **out);
 
 // Resolves a node's inputs and attributes without a graph: what eager and builder_finish share. `attrs` comes with the
 // given ones and leaves with all of the signature's, in its order, extra ones after them; values that were inferred or

@@ -1,6 +1,7 @@
 // Graph — see graph.h: nodes by name and id, edges and who uses them, order, and what must hold.
 #include "graph/graph.h"
 
+#include "graph/edges_internal.h"
 #include "graph/function.h"
 #include "graph/graph_def.h"
 
@@ -26,15 +27,11 @@ Graph *graph_retain(Graph *graph) {
 void graph_release(Graph *graph) {
     if (!graph || atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) != 1)
         return;
-    for (size_t i = 0; i < graph->nodes.n; i++)
-        if (graph->nodes.p[i])
-            vec_clear(&graph->nodes.p[i]->uses);
     vec_clear(&graph->nodes);
-    map_clear(&graph->names);
+    name_index_clear(&graph->names);
+    attr_sets_clear(&graph->sets);
     map_clear(&graph->suffixes);
-    for (size_t i = 0; i < graph->tensors.n; i++)
-        tensor_clear(&graph->tensors.p[i]);
-    vec_clear(&graph->tensors);
+    tensor_list_auto(&graph->tensors);
     vec_clear(&graph->versions.bad_consumers);
     function_library_free(graph->functions);
     arena_clear(&graph->arena);
@@ -44,55 +41,50 @@ void graph_release(Graph *graph) {
 // ---------------------------------------- names
 
 Node *graph_find(const Graph *graph, Str name) {
-    return map_find(&graph->names, name);
+    uint32_t hash = name_hash(name);
+    size_t at = name_index_first(&graph->names, hash);
+    for (int32_t id; (id = name_index_next(&graph->names, hash, &at)) >= 0;)
+        if (str_equal(graph->nodes.p[id]->name, name))
+            return graph->nodes.p[id];
+    return NULL;
 }
 
 Status *graph_unique_name(Graph *graph, Str wanted, Str *out) {
     Str name = str_copy(&graph->arena, wanted), key = name;
     NEED_MEMORY(name.p);
-    if (map_find(&graph->names, name)) {
+    if (graph_find(graph, name)) {
         // Goes on where the last search for this name ended, so a thousand "Add" cost a thousand steps.
         uintptr_t suffix = (uintptr_t)map_find(&graph->suffixes, key);
         do {
             suffix++;
             name = str_format(&graph->arena, "%.*s_%zu", (int)wanted.n, wanted.p, (size_t)suffix);
             NEED_MEMORY(name.p);
-        } while (map_find(&graph->names, name));
+        } while (graph_find(graph, name));
         NEED_MEMORY(map_set(&graph->suffixes, key, (void *)suffix));
     }
     *out = name;
     return OK;
 }
 
-// ---------------------------------------- uses
+// ---------------------------------------- nodes come and go
 
-static void use_drop(Output source, const Node *node, int input) {
-    if (!source.node)
-        return;
-    Node *from = source.node;
-    for (size_t i = from->uses.n; i-- > 0;) {
-        Use *use = &from->uses.p[i];
-        if (use->node == node && use->input == input && use->index == source.index) {
-            *use = vec_last(&from->uses);
-            from->uses.n--;
-            return;
-        }
-    }
-}
-
-static void drop_uses(const Node *node) {
-    for (int i = 0; i < node->n_inputs; i++)
-        use_drop(node->inputs[i], node, i);
-    for (int i = 0; i < node->n_controls; i++)
-        use_drop((Output){node->controls[i], CONTROL}, node, CONTROL);
+Status *node_insert(Graph *graph, Node *node) {
+    NEED(graph->nodes.n < INT32_MAX, RESOURCE_EXHAUSTED, "a graph holds at most 2^31 nodes");
+    NEED_MEMORY(vec_reserve(&graph->nodes, graph->nodes.n + 1));
+    NEED_MEMORY(name_index_reserve(&graph->names, graph->names.n + 1));
+    NEED_MEMORY(node_add_edges(node));
+    node->id = (int32_t)graph->nodes.n;
+    (void)name_index_add(&graph->names, node->name_hash, node->id);
+    graph->nodes.p[graph->nodes.n++] = node;
+    graph->version++;
+    return OK;
 }
 
 static void unlink_node(Node *node) {
     Graph *graph = node->graph;
-    drop_uses(node);
-    if (map_find(&graph->names, node->name) == node)
-        map_take(&graph->names, node->name);
-    vec_clear(&node->uses);
+    node_drop_edges(node);
+    name_index_remove(&graph->names, node->name_hash, node->id);
+    node_drop_uses(node);
     graph->nodes.p[node->id] = NULL;
     node->id = -1;
     graph->version++;
@@ -108,126 +100,6 @@ void graph_remove_last(Graph *graph) {
         unlink_node(vec_last(&graph->nodes));
     if (graph->nodes.n)
         graph->nodes.n--;
-}
-
-static bool types_fit(DType wanted, DType given) {
-    return wanted == given || wanted == dtype_base(given);
-}
-
-static Status *source_check(const Node *node, int input, Output source) {
-    NEED(source.node && source.node->graph == node->graph && source.node->id >= 0, INVALID_ARGUMENT,
-         "{{node %.*s}} (%.*s): the new input %d is not of this graph", NODE_ARGS(node), input);
-    NEED(source.index >= 0 && source.index < source.node->n_outputs, OUT_OF_RANGE,
-         "{{node %.*s}} has no output %d", STR_ARGS(source.node->name), source.index);
-    DType wanted = node_input_type(node, input), given = source.node->output_types[source.index];
-    if (node_input_is_ref(node, input))
-        wanted = (DType)((int)wanted + DT_REF);
-    NEED(types_fit(wanted, given), INVALID_ARGUMENT,
-         "Input %d of node %.*s was passed %s from %.*s:%d incompatible with expected %s.", input,
-         STR_ARGS(node->name), dtype_name(given), STR_ARGS(source.node->name), source.index, dtype_name(wanted));
-    return OK;
-}
-
-Status *node_set_input(Node *node, int input, Output source) {
-    NEED(input >= 0 && input < node->n_inputs, OUT_OF_RANGE, "{{node %.*s}} has no input %d", STR_ARGS(node->name),
-         input);
-    TRY(source_check(node, input, source));
-    NEED_MEMORY(vec_push(&source.node->uses, (Use){node, input, source.index}));
-    use_drop(node->inputs[input], node, input);
-    node->inputs[input] = source;
-    node->graph->version++;
-    node->graph->edit++;
-    return OK;
-}
-
-Status *node_add_control(Node *node, Node *before) {
-    NEED(before->graph == node->graph && before->id >= 0 && before != node, INVALID_ARGUMENT,
-         "{{node %.*s}} can't run after a node of another graph or itself", STR_ARGS(node->name));
-    for (int i = 0; i < node->n_controls; i++)
-        if (node->controls[i] == before)
-            return OK;
-    Node **grown = ARENA_ARRAY(&node->graph->arena, Node *, node->n_controls + 1);
-    NEED_MEMORY(grown);
-    NEED_MEMORY(vec_push(&before->uses, (Use){node, CONTROL, CONTROL}));
-    if (node->n_controls)
-        memcpy(grown, node->controls, (size_t)node->n_controls * sizeof *grown);
-    grown[node->n_controls++] = before;
-    node->controls = grown;
-    node->graph->version++;
-    node->graph->edit++;
-    return OK;
-}
-
-void node_remove_control(Node *node, int control) {
-    use_drop((Output){node->controls[control], CONTROL}, node, CONTROL);
-    node->n_controls--;
-    for (int i = control; i < node->n_controls; i++)
-        node->controls[i] = node->controls[i + 1];
-    node->graph->version++;
-    node->graph->edit++;
-}
-
-Status *graph_replace_output(Output from, Output to) {
-    if (output_equal(from, to))
-        return OK;
-    Node *old = from.node;
-    size_t n = 0;
-    for (size_t i = 0; i < old->uses.n; i++)
-        if (old->uses.p[i].index == from.index && from.index != CONTROL) {
-            TRY(source_check(old->uses.p[i].node, old->uses.p[i].input, to));
-            n++;
-        }
-    NEED_MEMORY(vec_reserve(&to.node->uses, to.node->uses.n + n));
-    size_t kept = 0;
-    for (size_t i = 0, total = old->uses.n; i < total; i++) {
-        Use use = old->uses.p[i];
-        if (use.index != from.index || use.index == CONTROL) {
-            old->uses.p[kept++] = use;
-            continue;
-        }
-        use.node->inputs[use.input] = to;
-        if (to.node == old)
-            old->uses.p[kept++] = (Use){use.node, use.input, to.index};
-        else
-            to.node->uses.p[to.node->uses.n++] = (Use){use.node, use.input, to.index};
-    }
-    old->uses.n = kept;
-    old->graph->version++;
-    old->graph->edit++;
-    return OK;
-}
-
-// There is room: as many uses were dropped before.
-static void add_uses(Node *node) {
-    for (int i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i].node)
-            (void)vec_push(&node->inputs[i].node->uses, (Use){node, i, node->inputs[i].index});
-    for (int i = 0; i < node->n_controls; i++)
-        (void)vec_push(&node->controls[i]->uses, (Use){node, CONTROL, CONTROL});
-}
-
-void graph_swap_nodes(Node *a, Node *b) {
-    drop_uses(a);
-    drop_uses(b);
-    Node was = *a;
-    a->type = b->type;
-    b->type = was.type;
-    a->inputs = b->inputs;
-    b->inputs = was.inputs;
-    a->n_inputs = b->n_inputs;
-    b->n_inputs = was.n_inputs;
-    a->controls = b->controls;
-    b->controls = was.controls;
-    a->n_controls = b->n_controls;
-    b->n_controls = was.n_controls;
-    a->attrs = b->attrs;
-    b->attrs = was.attrs;
-    a->n_attrs = b->n_attrs;
-    b->n_attrs = was.n_attrs;
-    add_uses(a);
-    add_uses(b);
-    a->graph->version++;
-    a->graph->edit++;
 }
 
 // ---------------------------------------- order
@@ -298,7 +170,7 @@ static Status *node_check(const Graph *graph, const Node *node, size_t id) {
     NEED(graph_find(graph, node->name) == node, INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
          STR_ARGS(node->name));
     for (int i = 0; i < node->n_inputs; i++)
-        TRY(source_check(node, i, node->inputs[i]));
+        TRY(node_check_source(node, i, node->inputs[i]));
     for (int i = 0; i < node->n_controls; i++)
         NEED(node->controls[i]->graph == graph && node->controls[i]->id >= 0, INVALID_ARGUMENT,
              "{{node %.*s}} runs after a node that is not of this graph", STR_ARGS(node->name));

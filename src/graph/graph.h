@@ -8,6 +8,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "graph/attr_sets.h"
+#include "graph/names.h"
 #include "graph/op.h"
 
 typedef struct Node Node;
@@ -28,30 +30,37 @@ typedef struct {
     int32_t index;   // which output is read; CONTROL for a control edge
 } Use;
 
+typedef struct {
+    Use *p;          // in the graph's arena
+    uint32_t n, room;
+} UseList;
+
 // What a resource handle promises of the thing behind it.
 typedef struct {
     DType dtype;
     Shape shape;
 } HandleShape;
 
+// 176 bytes; with its edges, name and shape a node takes some 340, and a constant as much again (bench first).
 struct Node {
     Graph *graph;
-    int32_t id;                 // its position in graph->nodes; -1 once removed
     const OpType *type;
     Str name;                   // unique in the graph
     Str device;                 // as requested: "", "/device:CPU:0", "/job:worker/task:1" ...
     Output *inputs;             // data edges, lists flattened; references included. {NULL} until a back edge is closed
     Node **controls;            // must have finished before this one starts
+    int32_t id;                 // its position in graph->nodes; -1 once removed
+    int32_t mark;               // scratch of whoever walks the graph; no meaning between walks
     int32_t n_inputs, n_controls;
     int32_t n_outputs, n_attrs;
-    AttrEntry *attrs;           // every attribute of the signature (in its order), then extra ones
-    DType *output_types;        // n_outputs; references are base + DT_REF
+    const AttrEntry *attrs;     // every attribute of the signature (in its order), then extra ones; shared with other nodes
+    const DType *output_types;  // n_outputs; references are base + DT_REF; shared
     Shape *output_shapes;       // n_outputs; what inference knows
-    HandleShape **handles;      // n_outputs; NULL entries where the output is no handle or nothing is known
-    VEC(Use) uses;
+    HandleShape *const *handles;  // n_outputs; NULL entries where the output is no handle or nothing is known; shared
+    UseList uses;
     Node *origin;               // in a plan's graph: the node of the session's graph that this stands for
     Tensor *value;              // in a plan's graph: what folding found of output 0 (single-output nodes), or NULL
-    int32_t mark;               // scratch of whoever walks the graph; no meaning between walks
+    uint32_t name_hash;
 };
 
 typedef struct {
@@ -63,9 +72,11 @@ struct Graph {
     _Atomic int32_t references;
     Arena arena;
     VEC(Node *) nodes;          // by id; removed nodes leave NULL
-    Map names;                  // Str -> Node *
+    NameIndex names;            // of nodes, to their ids
     Map suffixes;               // Str -> the number that graph_unique_name tries next
     TensorList tensors;         // those that attributes hold
+    AttrSets sets;              // the attributes of nodes
+    Use *spare_uses[32];        // blocks of 2^i uses that lists have outgrown; a block's first bytes lead to the next
     struct FunctionLibrary *functions;  // graph/function.h; never NULL
     Versions versions;
     uint64_t version;           // grows with every change; a session compares it to what it has seen
@@ -82,6 +93,12 @@ FALLIBLE Status *graph_unique_name(Graph *graph, Str wanted, Str *out);
 // that failed, an import that is undone).
 void graph_remove(Node *node);
 void graph_remove_last(Graph *graph);
+// Room in the arena for a node's edges, to be filled before node_insert.
+Output *graph_inputs_new(Graph *graph, size_t n);
+Node **graph_controls_new(Graph *graph, size_t n);
+// Puts a node that has its name, its hash and its edges into the graph's lists and its inputs' uses: all or nothing.
+// Nobody may have the name yet.
+FALLIBLE Status *node_insert(Graph *graph, Node *node);
 // Rewires one input; INVALID_ARGUMENT where types disagree. Used by passes and TF_UpdateEdge.
 FALLIBLE Status *node_set_input(Node *node, int input, Output source);
 FALLIBLE Status *node_add_control(Node *node, Node *before);
@@ -111,6 +128,7 @@ FALLIBLE Status *node_set_attr(Node *node, Str name, const AttrValue *value);  /
 DType node_input_type(const Node *node, int input);                          // the base type that the op reads
 bool node_input_is_ref(const Node *node, int input);                         // the op takes a reference there
 // First flat input and count of the argument `arg` (a list may be longer or shorter than 1).
+FALLIBLE Status *node_set_handle(Node *node, int output, HandleShape *handle);  // of the graph's arena
 void node_input_span(const Node *node, int arg, int *first, int *count);
 void node_output_span(const Node *node, int arg, int *first, int *count);
 int node_input_arg(const Node *node, Str name, int *first, int *count);      // arg index or -1

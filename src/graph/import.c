@@ -23,7 +23,40 @@ static Status *read_library(Importer *m, Str bytes) {
     return OK;
 }
 
-// Each node is decoded by itself, the library not at all: functions keep their bytes.
+// Names and places alone: what a node's attributes say is read when the node is made, and only if none was written alike.
+static Status *read_node(Importer *m, Str bytes) {
+    Part part = {.bytes = bytes, .given = STR(""), .op = STR(""), .first_input = (uint32_t)m->inputs.n};
+    Cursor c = cursor_of(bytes.p, bytes.n);
+    const unsigned char *begin = c.p, *attrs = NULL, *attrs_end = NULL;
+    bool in_one_piece = true;
+    uint32_t field;
+    uint64_t value;
+    for (Str inner; wire_next(&c, &field, &inner, &value); begin = c.p) {
+        if (field == NodeDef_name)
+            part.given = inner;
+        else if (field == NodeDef_op)
+            part.op = inner;
+        else if (field == NodeDef_device)
+            part.device = inner;
+        else if (field == NodeDef_input)
+            NEED_MEMORY(vec_push(&m->inputs, inner));
+        if (field != NodeDef_attr)
+            continue;
+        in_one_piece &= !attrs || attrs_end == begin;
+        attrs = attrs ? attrs : begin;
+        attrs_end = c.p;
+    }
+    NEED(cursor_left(&c) == 0, INVALID_ARGUMENT, "node %zu of the GraphDef: malformed NodeDef at byte %zu", m->parts.n,
+         bytes.n - cursor_left(&c));
+    NEED(m->inputs.n <= INT32_MAX, RESOURCE_EXHAUSTED, "more than 2^31 edges");
+    part.attrs = in_one_piece && attrs ? (Str){(const char *)attrs, (size_t)(attrs_end - attrs)}
+                                       : (Str){in_one_piece ? "" : NULL, 0};
+    part.n_inputs = (uint32_t)m->inputs.n - part.first_input;
+    NEED_MEMORY(vec_push(&m->parts, part));
+    return OK;
+}
+
+// Each node is read by itself, the library not at all: functions keep their bytes.
 static Status *read_graph_def(Importer *m, Str bytes) {
     Cursor c = cursor_of(bytes.p, bytes.n);
     uint32_t field;
@@ -31,9 +64,7 @@ static Status *read_graph_def(Importer *m, Str bytes) {
     Str inner;
     while (wire_next(&c, &field, &inner, &value)) {
         if (field == GraphDef_node) {
-            NodeDef *def;
-            TRY(status_prefix(PROTO_DECODE(NodeDef, &m->arena, inner, &def), "node %zu of the GraphDef", m->defs.n));
-            NEED_MEMORY(vec_push(&m->defs, def));
+            TRY(read_node(m, inner));
         } else if (field == GraphDef_library) {
             TRY(read_library(m, inner));
         } else if (field == GraphDef_versions) {
@@ -122,11 +153,20 @@ static bool name_is_taken(const Importer *m, Str name) {
     return graph_find(m->graph, name) || map_find(&m->scopes, name);
 }
 
+int32_t import_find(const Importer *m, Str given) {
+    uint32_t hash = name_hash(given);
+    size_t at = name_index_first(&m->names, hash);
+    for (int32_t i; (i = name_index_next(&m->names, hash, &at)) >= 0;)
+        if (str_equal(m->parts.p[i].given, given))
+            return i;
+    return -1;
+}
+
 // Whether another node of the GraphDef will have that name.
 static bool name_is_coming(const Importer *m, Str name) {
     if (!str_starts(name, m->prefix))
         return false;
-    return map_find(&m->names, (Str){name.p + m->prefix.n, name.n - m->prefix.n}) != NULL;
+    return import_find(m, (Str){name.p + m->prefix.n, name.n - m->prefix.n}) >= 0;
 }
 
 static Status *free_name(Importer *m, Str wanted, Str *out) {
@@ -154,8 +194,7 @@ static Status *settle_prefix(Importer *m) {
     return OK;
 }
 
-static Status *name_part(Importer *m, const NodeDef *def, Str *out) {
-    Str name = def->name;
+static Status *name_part(Importer *m, Str name, Str *out) {
     bool internal = m->options->internal_names && name.n > 1 && name.p[0] == '_';
     NEED(node_name_is_valid(internal ? (Str){name.p + 1, name.n - 1} : name), INVALID_ARGUMENT,
          "Node '%.*s': Node name contains invalid characters", STR_ARGS(name));
@@ -172,17 +211,17 @@ static Status *name_part(Importer *m, const NodeDef *def, Str *out) {
     return OK;
 }
 
-static Status *find_type(const Importer *m, const NodeDef *def, const OpType **out) {
-    const Function *function = function_find(m->graph, def->op);
+static Status *find_type(const Importer *m, const Part *part, const OpType **out) {
+    const Function *function = m->graph->functions->order.n ? function_find(m->graph, part->op) : NULL;
     if (function)
         *out = &function->type;
     else
-        TRY(status_prefix(op_type_find(def->op, out), "{{node %.*s}} (%.*s)", STR_ARGS(def->name), STR_ARGS(def->op)));
+        TRY(status_prefix(op_type_find(part->op, out), "{{node %.*s}} (%.*s)", STR_ARGS(part->given), STR_ARGS(part->op)));
     const Signature *signature = &(*out)->signature;
     bool gone = signature->deprecated_version > 0 && m->versions->producer >= signature->deprecated_version;
     NEED(!gone, UNIMPLEMENTED,
          "{{node %.*s}}: Op %.*s is not available in GraphDef version %d. It has been removed in version %d. %.*s.",
-         STR_ARGS(def->name), STR_ARGS(def->op), m->versions->producer, signature->deprecated_version,
+         STR_ARGS(part->given), STR_ARGS(part->op), m->versions->producer, signature->deprecated_version,
          STR_ARGS(signature->deprecated_text));
     return OK;
 }
@@ -192,33 +231,37 @@ static Status *drop_mapped(Importer *m) {
     for (int i = 0; i < m->options->n_input_map; i++)
         NEED_MEMORY(map_set(&mapped, m->options->input_map[i].from.name, m));
     size_t kept = 0;
-    for (size_t i = 0; i < m->defs.n; i++)
-        if (!map_find(&mapped, m->defs.p[i]->name))
-            m->defs.p[kept++] = m->defs.p[i];
-    m->defs.n = kept;
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (!map_find(&mapped, m->parts.p[i].given))
+            m->parts.p[kept++] = m->parts.p[i];
+    m->parts.n = kept;
     return OK;
 }
 
 static Status *list_parts(Importer *m) {
     if (m->options->skip_mapped)
         TRY(drop_mapped(m));
-    for (size_t i = 0; i < m->defs.n; i++) {
-        NEED(!map_find(&m->names, m->defs.p[i]->name), INVALID_ARGUMENT, "Node '%.*s' is not unique",
-             STR_ARGS(m->defs.p[i]->name));
-        NEED_MEMORY(map_set(&m->names, m->defs.p[i]->name, (void *)(uintptr_t)(i + 1)));
+    NEED(m->parts.n <= MAX_GRAPH_NODES, RESOURCE_EXHAUSTED, "more than %d nodes", MAX_GRAPH_NODES);
+    NEED_MEMORY(name_index_reserve(&m->names, m->parts.n));
+    for (size_t i = 0; i < m->parts.n; i++) {
+        Part *part = &m->parts.p[i];
+        NEED(import_find(m, part->given) < 0, INVALID_ARGUMENT, "Node '%.*s' is not unique", STR_ARGS(part->given));
+        part->hash = name_hash(part->given);
+        NEED_MEMORY(name_index_add(&m->names, part->hash, (int32_t)i));
     }
     if (m->graph->nodes.n && (m->options->uniquify_names || m->options->uniquify_prefix || !m->options->prefix.n))
         TRY(collect_scopes(m));
     TRY(settle_prefix(m));
-    m->assembly.parts = ARENA_ARRAY(&m->arena, Part, m->defs.n);
-    NEED_MEMORY(m->assembly.parts);
-    m->assembly.n_parts = m->defs.n;
-    for (size_t i = 0; i < m->defs.n; i++) {
-        Part *part = &m->assembly.parts[i];
-        part->def = m->defs.p[i];
-        part->device = part->def->device.n ? part->def->device : m->options->default_device;
-        TRY(name_part(m, part->def, &part->name));
-        TRY(find_type(m, part->def, &part->type));
+    m->assembly.parts = m->parts.p;
+    m->assembly.n_parts = m->parts.n;
+    for (size_t i = 0; i < m->parts.n; i++) {
+        Part *part = &m->parts.p[i];
+        if (!part->device.n)
+            part->device = m->options->default_device;
+        TRY(name_part(m, part->given, &part->name));
+        if (part->name.p != part->given.p)
+            part->hash = name_hash(part->name);
+        TRY(find_type(m, part, &part->type));
     }
     return OK;
 }
@@ -255,11 +298,12 @@ static Status *import_all(Importer *m, Str bytes, ImportResults *results) {
 }
 
 static void importer_clear(Importer *m) {
-    vec_clear(&m->defs);
+    vec_clear(&m->parts);
+    vec_clear(&m->inputs);
     vec_clear(&m->functions);
     vec_clear(&m->gradients);
     vec_clear(&m->registered);
-    map_clear(&m->names);
+    name_index_clear(&m->names);
     map_clear(&m->scopes);
     map_clear(&m->mappings);
     assembly_clear(&m->assembly);

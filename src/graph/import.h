@@ -7,10 +7,11 @@ typedef struct {
     Graph *graph;
     const ImportOptions *options;
     Arena arena;
-    VEC(NodeDef *) defs;
+    VEC(Part) parts;                            // handed to the assembly
+    VEC(Str) inputs;                            // of all parts, as they are written
     VEC(Str) functions, gradients, registered;  // serialized
     VersionDef *versions;
-    Map names;      // of the GraphDef's nodes -> position + 1
+    NameIndex names;  // of the GraphDef's nodes, to their parts
     Map scopes;     // that the graph's nodes lie in
     Map mappings;   // "name:index" -> MappingUse *
     Str prefix;     // with its slash, or empty
@@ -20,5 +21,6 @@ typedef struct {
     int32_t min_consumer_before;
 } Importer;
 
+int32_t import_find(const Importer *m, Str given);  // the part of that name, -1: none
 FALLIBLE Status *import_edges(Importer *m);    // fills the sources of every part
 FALLIBLE Status *import_results(Importer *m, ImportResults *out);

@@ -92,10 +92,9 @@ static Status *import_input(Importer *m, Part *part, TensorName name) {
         Output to = use->mapping->to;
         return add_source(m, part, (Source){OUTSIDE, FLAT, name.index == CONTROL ? CONTROL : 0, to});
     }
-    uintptr_t at = (uintptr_t)map_find(&m->names, name.name);
-    NEED(at > 0, INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'", STR_ARGS(part->def->name),
-         STR_ARGS(name.name));
-    return add_source(m, part, (Source){(int32_t)(at - 1), FLAT, name.index, {0}});
+    int32_t at = import_find(m, name.name);
+    NEED(at >= 0, INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'", STR_ARGS(part->given), STR_ARGS(name.name));
+    return add_source(m, part, (Source){at, FLAT, name.index, {0}});
 }
 
 static Flow type_flow(const Part *part) {
@@ -117,11 +116,11 @@ static bool inherits_controls(const Importer *m, const Part *part) {
 static Status *import_part(Importer *m, Part *part) {
     part->first_source = m->assembly.sources.n;
     bool control_seen = false;
-    for (size_t i = 0; i < part->def->input.n; i++) {
-        TensorName name = parse_tensor_name(part->def->input.p[i]);
+    for (size_t i = 0; i < part->n_inputs; i++) {
+        TensorName name = parse_tensor_name(m->inputs.p[part->first_input + i]);
         control_seen |= name.index == CONTROL;
         NEED(!control_seen || name.index == CONTROL, INVALID_ARGUMENT,
-             "Node '%.*s': Control dependencies must come after regular dependencies", STR_ARGS(part->def->name));
+             "Node '%.*s': Control dependencies must come after regular dependencies", STR_ARGS(part->given));
         TRY(import_input(m, part, name));
     }
     if (!inherits_controls(m, part))
@@ -137,11 +136,11 @@ static Status *colocate(Importer *m, const Part *part, Str *group) {
     if (!str_starts(*group, mark))
         return OK;
     Str name = {group->p + mark.n, group->n - mark.n};
-    uintptr_t at = (uintptr_t)map_find(&m->names, name);
-    NEED(at || !m->options->validate_colocation, INVALID_ARGUMENT,
-         "Node '%.*s' expects to be colocated with unknown node '%.*s'", STR_ARGS(part->def->name), STR_ARGS(name));
-    if (at) {
-        Str now = m->assembly.parts[at - 1].name;
+    int32_t at = import_find(m, name);
+    NEED(at >= 0 || !m->options->validate_colocation, INVALID_ARGUMENT,
+         "Node '%.*s' expects to be colocated with unknown node '%.*s'", STR_ARGS(part->given), STR_ARGS(name));
+    if (at >= 0) {
+        Str now = m->assembly.parts[at].name;
         *group = str_format(&m->arena, "loc:@%.*s", (int)now.n, now.p);
         NEED_MEMORY(group->p);
     }
@@ -188,10 +187,10 @@ static Status *return_output(Importer *m, TensorName name, Output *out) {
         *out = use->mapping->to;
         return OK;
     }
-    uintptr_t at = (uintptr_t)map_find(&m->names, name.name);
-    NEED(at, INVALID_ARGUMENT, "Requested return tensor '%.*s:%d' not found in graph def", STR_ARGS(name.name),
+    int32_t at = import_find(m, name.name);
+    NEED(at >= 0, INVALID_ARGUMENT, "Requested return tensor '%.*s:%d' not found in graph def", STR_ARGS(name.name),
          name.index);
-    Node *node = m->assembly.parts[at - 1].node;
+    Node *node = m->assembly.parts[at].node;
     NEED(name.index >= 0 && name.index < node->n_outputs, INVALID_ARGUMENT,
          "Invalid return output %d of node '%.*s', which has %d output(s)", name.index, STR_ARGS(name.name),
          node->n_outputs);
@@ -203,8 +202,8 @@ static Status *return_output(Importer *m, TensorName name, Output *out) {
 static bool mapping_is_missing(const Importer *m, const InputMapping *mapping, const MappingUse *use) {
     if (use->used)
         return false;
-    uintptr_t at = (uintptr_t)map_find(&m->names, mapping->from.name);
-    return at == 0 || mapping->from.index >= m->assembly.parts[at - 1].node->n_outputs;
+    int32_t at = import_find(m, mapping->from.name);
+    return at < 0 || mapping->from.index >= m->assembly.parts[at].node->n_outputs;
 }
 
 Status *import_results(Importer *m, ImportResults *out) {
@@ -216,10 +215,10 @@ Status *import_results(Importer *m, ImportResults *out) {
     for (int i = 0; i < options->n_return_outputs; i++)
         TRY(return_output(m, options->return_outputs[i], &out->return_outputs[i]));
     for (int i = 0; i < options->n_return_nodes; i++) {
-        uintptr_t at = (uintptr_t)map_find(&m->names, options->return_nodes[i]);
-        NEED(at, INVALID_ARGUMENT, "Requested return node '%.*s' not found in graph def",
+        int32_t at = import_find(m, options->return_nodes[i]);
+        NEED(at >= 0, INVALID_ARGUMENT, "Requested return node '%.*s' not found in graph def",
              STR_ARGS(options->return_nodes[i]));
-        out->return_nodes[i] = m->assembly.parts[at - 1].node;
+        out->return_nodes[i] = m->assembly.parts[at].node;
     }
     for (int i = 0; i < options->n_input_map; i++) {
         const InputMapping *mapping = &options->input_map[i];

@@ -46,19 +46,26 @@ Status *node_set_attr(Node *node, Str name, const AttrValue *value) {
     int at = 0;
     while (at < node->n_attrs && !str_equal(node->attrs[at].name, name))
         at++;
-    if (at == node->n_attrs) {
-        AttrEntry *grown = ARENA_ARRAY(&graph->arena, AttrEntry, node->n_attrs + 1);
-        Str key = str_copy(&graph->arena, name);
-        NEED(grown && key.p, RESOURCE_EXHAUSTED, "out of memory");
-        if (node->n_attrs)
-            memcpy(grown, node->attrs, (size_t)node->n_attrs * sizeof *grown);
-        grown[at].name = key;
-        node->attrs = grown;
-        node->n_attrs++;
-    }
-    node->attrs[at].value = copy;
+    // Others may share the attributes that it has.
+    AttrEntry *own = ARENA_ARRAY(&graph->arena, AttrEntry, node->n_attrs + 1);
+    Str key = at < node->n_attrs ? node->attrs[at].name : str_copy(&graph->arena, name);
+    NEED(own && key.p, RESOURCE_EXHAUSTED, "out of memory");
+    if (node->n_attrs)
+        memcpy(own, node->attrs, (size_t)node->n_attrs * sizeof *own);
+    own[at] = (AttrEntry){key, copy};
+    node->attrs = own;
+    node->n_attrs += at == node->n_attrs;
     graph->version++;
     graph->edit++;
+    return OK;
+}
+
+Status *node_set_handle(Node *node, int output, HandleShape *handle) {
+    HandleShape **own = ARENA_ARRAY(&node->graph->arena, HandleShape *, node->n_outputs);
+    NEED_MEMORY(own);
+    memcpy(own, node->handles, (size_t)node->n_outputs * sizeof *own);
+    own[output] = handle;
+    node->handles = own;
     return OK;
 }
 

@@ -82,8 +82,8 @@ static Status *infer(Frame *frame, Node *node) {
         TRY(shape_merge(&node->output_shapes[i], &s->out[i], &s->out[i]));
     for (int i = 0; i < s->n_out; i++) {
         node->output_shapes[i] = s->out[i];
-        if (s->handle_out[i])
-            node->handles[i] = s->handle_out[i];
+        if (s->handle_out[i] && s->handle_out[i] != node->handles[i])
+            TRY(node_set_handle(node, i, s->handle_out[i]));
     }
     return OK;
 }

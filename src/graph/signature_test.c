@@ -126,7 +126,7 @@ START_TEST(defaults) {
     const Tensor *tensor = signature.attrs[1].fallback.tensor;
     ck_assert_int_eq(tensor->dtype, DT_uint8);
     ck_assert_int_eq(((const uint8_t *)tensor->data)[3], 7);
-    ck_assert(vec_last(&tensors).buffer == tensor->buffer);
+    ck_assert(vec_last(&tensors) == tensor->buffer);
     ck_assert(buffer_is_unique(tensor->buffer));
     ck_assert_int_eq(signature.attrs[2].fallback.shape->rank, UNKNOWN_RANK);
 }

@@ -123,7 +123,7 @@ static Node *make_after(Formula *f, const Output *results, int n, Node *const *c
 // The function that the node calls directly; NULL where it calls none.
 static const FuncRef *called(const Node *node, FuncRef *room) {
     if (node->type->function) {
-        *room = (FuncRef){node->type->name, node->attrs, node->n_attrs};
+        *room = (FuncRef){node->type->name, (AttrEntry *)node->attrs, node->n_attrs};  // only read
         return room;
     }
     const AttrValue *value = node_flow(node) == FLOW_CALL ? node_attr_find(node, "f") : NULL;

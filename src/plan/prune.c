@@ -8,32 +8,61 @@
 #include "graph/function.h"
 #include "plan/pass.h"
 
+// What is known of a node of the session's graph. A small step of a large graph must not pay for the whole graph: only
+// nodes that the step meets are listed, and a node's mark is its place in the list, if it is there at all.
+typedef struct {
+    Node *node, *copy;
+    int32_t fed;       // 1 + the first feed of that node, 0 for none
+    bool needed;
+} Met;
+
 typedef struct {
     const StepSignature *signature;
     Draft *draft;
     VEC(Node *) stack;
-    size_t n;          // nodes of the session's graph
-    uint8_t *needed;   // by id
-    int32_t *fed;      // by id: 1 + the first feed of that node, 0 for none
-    Node **copies;     // by id
+    VEC(Node *) needed;
+    VEC(Met) met;
 } Pruning;
 
+static Met *met_find(const Pruning *p, const Node *node) {
+    uint32_t at = (uint32_t)node->mark;
+    return at < p->met.n && p->met.p[at].node == node ? &p->met.p[at] : NULL;
+}
+
+// Valid until the next call.
+static Status *meet(Pruning *p, Node *node, Met **out) {
+    *out = met_find(p, node);
+    if (*out)
+        return OK;
+    NEED_MEMORY(vec_push(&p->met, (Met){.node = node}));
+    node->mark = (int32_t)(p->met.n - 1);
+    *out = &vec_last(&p->met);
+    return OK;
+}
+
 // Which feed replaces the edge; -1 for none.
-static int feed_of(const Pruning *p, Output edge) {
-    if (!p->fed[edge.node->id])
+static int feed_of(const Pruning *p, const Met *met, Output edge) {
+    if (!met || !met->fed)
         return -1;
-    for (int i = p->fed[edge.node->id] - 1; i < p->signature->n_feeds; i++)
+    for (int i = met->fed - 1; i < p->signature->n_feeds; i++)
         if (output_equal(p->signature->feeds[i], edge))
             return i;
     return -1;
 }
 
-static Status *need(Pruning *p, Node *node) {
-    if (p->needed[node->id])
+static Status *need_met(Pruning *p, Met *met) {
+    if (met->needed)
         return OK;
-    p->needed[node->id] = 1;
-    NEED_MEMORY(vec_push(&p->stack, node));
+    met->needed = true;
+    NEED_MEMORY(vec_push(&p->needed, met->node));
+    NEED_MEMORY(vec_push(&p->stack, met->node));
     return OK;
+}
+
+static Status *need(Pruning *p, Node *node) {
+    Met *met;
+    TRY(meet(p, node, &met));
+    return need_met(p, met);
 }
 
 static Status *check_signature(Pruning *p, const Graph *graph) {
@@ -49,13 +78,15 @@ static Status *check_signature(Pruning *p, const Graph *graph) {
              edge.node->n_outputs);
     }
     for (int i = s->n_feeds; i--;) {
-        int before = feed_of(p, s->feeds[i]);
+        Met *met;
+        TRY(meet(p, s->feeds[i].node, &met));
+        int before = feed_of(p, met, s->feeds[i]);
         NEED(before < 0, INVALID_ARGUMENT, "%.*s:%d is fed twice", STR_ARGS(s->feeds[i].node->name),
              s->feeds[i].index);
-        p->fed[s->feeds[i].node->id] = i + 1;
+        met->fed = i + 1;
     }
     for (int i = 0; i < s->n_fetches; i++)
-        NEED(feed_of(p, s->fetches[i]) < 0, INVALID_ARGUMENT, "%.*s:%d is both fed and fetched.",
+        NEED(feed_of(p, met_find(p, s->fetches[i].node), s->fetches[i]) < 0, INVALID_ARGUMENT, "%.*s:%d is both fed and fetched.",
              STR_ARGS(s->fetches[i].node->name), s->fetches[i].index);
     for (int i = 0; i < s->n_targets; i++)
         NEED(s->targets[i] && s->targets[i]->graph == graph, INVALID_ARGUMENT,
@@ -71,31 +102,33 @@ static Status *close_backwards(Pruning *p) {
         TRY(need(p, s->targets[i]));
     while (p->stack.n) {
         Node *node = p->stack.p[--p->stack.n];
-        for (int i = 0; i < node->n_inputs; i++)
-            if (feed_of(p, node->inputs[i]) < 0)
-                TRY(need(p, node->inputs[i].node));
+        for (int i = 0; i < node->n_inputs; i++) {
+            Met *met;
+            TRY(meet(p, node->inputs[i].node, &met));
+            if (feed_of(p, met, node->inputs[i]) < 0)
+                TRY(need_met(p, met));
+        }
         for (int i = 0; i < node->n_controls; i++)
             TRY(need(p, node->controls[i]));
     }
     return OK;
 }
 
-// A node as it is, without its edges. Attributes, types and shapes are shared with the original, which the session keeps.
+// A node as it is, with room for its edges. Attributes, types and shapes are shared with the original, which the session keeps.
 static Status *copy_node(Pruning *p, Node *from) {
     Graph *graph = p->draft->graph;
-    Node *node = ARENA_NEW(&graph->arena, Node);
+    Node *node = arena_aligned(&graph->arena, sizeof *node, _Alignof(Node));
     NEED_MEMORY(node);
     *node = *from;
     node->graph = graph;
-    node->id = (int32_t)graph->nodes.n;
+    node->id = -1;
     node->origin = from;
-    node->inputs = ARENA_ARRAY(&graph->arena, Output, from->n_inputs);
-    node->controls = NULL;
-    node->n_controls = 0;
-    memset(&node->uses, 0, sizeof node->uses);
+    node->inputs = graph_inputs_new(graph, (size_t)from->n_inputs);
+    node->controls = graph_controls_new(graph, (size_t)from->n_controls);
+    node->uses = (UseList){0};
     node->value = NULL;
-    NEED_MEMORY(node->inputs && vec_push(&graph->nodes, node) && map_set(&graph->names, node->name, node));
-    p->copies[from->id] = node;
+    NEED_MEMORY(node->inputs && node->controls);
+    met_find(p, from)->copy = node;
     return OK;
 }
 
@@ -110,7 +143,7 @@ static Status *make_arg(Pruning *p, int feed, Node **out) {
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(feed));
     TRY(builder_finish(&builder, out));
     if (dtype_is_ref(edge.node->output_types[edge.index]) || dtype == DT_resource)
-        (*out)->handles[0] = edge.node->handles ? edge.node->handles[edge.index] : NULL;
+        TRY(node_set_handle(*out, 0, edge.node->handles[edge.index]));
     return OK;
 }
 
@@ -124,18 +157,37 @@ static Status *make_retval(Pruning *p, int fetch, Output source, Node **out) {
     return builder_finish(&builder, out);
 }
 
+// Copies may not be in the graph yet when the first nodes read them: a loop's are not.
 static Status *connect(Pruning *p, Node *from) {
-    Node *node = p->copies[from->id];
+    Node *node = met_find(p, from)->copy;
     for (int i = 0; i < from->n_inputs; i++) {
-        int feed = feed_of(p, from->inputs[i]);
-        Output source = feed >= 0 ? (Output){p->draft->feeds[feed], 0}
-                                  : (Output){p->copies[from->inputs[i].node->id], from->inputs[i].index};
-        node->inputs[i] = source;
-        NEED_MEMORY(vec_push(&source.node->uses, ((Use){node, i, source.index})));
+        const Met *met = met_find(p, from->inputs[i].node);
+        int feed = feed_of(p, met, from->inputs[i]);
+        node->inputs[i] = feed >= 0 ? (Output){p->draft->feeds[feed], 0} : (Output){met->copy, from->inputs[i].index};
     }
     for (int i = 0; i < from->n_controls; i++)
-        TRY(node_add_control(node, p->copies[from->controls[i]->id]));
-    return OK;
+        node->controls[i] = met_find(p, from->controls[i])->copy;
+    return node_insert(p->draft->graph, node);
+}
+
+static int by_id(const void *a, const void *b) {
+    int32_t x = (*(Node *const *)a)->id, y = (*(Node *const *)b)->id;
+    return (x > y) - (x < y);
+}
+
+// In the order of the session's graph. A walk that met most of the graph doesn't sort it.
+static void sort_needed(Pruning *p, const Graph *graph) {
+    if (p->needed.n < graph->nodes.n / 16) {
+        qsort(p->needed.p, p->needed.n, sizeof *p->needed.p, by_id);
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        Node *node = graph->nodes.p[i];
+        const Met *met = node ? met_find(p, node) : NULL;
+        if (met && met->needed)
+            p->needed.p[n++] = node;
+    }
 }
 
 static Status *copy_all(Pruning *p, const Graph *graph) {
@@ -152,41 +204,31 @@ static Status *copy_all(Pruning *p, const Graph *graph) {
     for (int i = 0; i < s->n_feeds; i++)
         TRY(make_arg(p, i, &draft->feeds[i]));
     draft->n_feeds = s->n_feeds;
-    for (size_t i = 0; i < p->n; i++)
-        if (p->needed[i])
-            TRY(copy_node(p, graph->nodes.p[i]));
-    for (size_t i = 0; i < p->n; i++)
-        if (p->needed[i])
-            TRY(connect(p, graph->nodes.p[i]));
+    sort_needed(p, graph);
+    for (size_t i = 0; i < p->needed.n; i++)
+        TRY(copy_node(p, p->needed.p[i]));
+    for (size_t i = 0; i < p->needed.n; i++)
+        TRY(connect(p, p->needed.p[i]));
     for (int i = 0; i < s->n_fetches; i++) {
-        Output source = {p->copies[s->fetches[i].node->id], s->fetches[i].index};
+        Output source = {met_find(p, s->fetches[i].node)->copy, s->fetches[i].index};
         TRY(make_retval(p, i, source, &draft->fetches[i]));
     }
     draft->n_fetches = s->n_fetches;
     for (int i = 0; i < s->n_targets; i++)
-        draft->targets[i] = p->copies[s->targets[i]->id];
+        draft->targets[i] = met_find(p, s->targets[i])->copy;
     draft->n_targets = s->n_targets;
     return OK;
 }
 
 Status *pass_prune(const Graph *graph, const StepSignature *signature, Draft *draft) {
-    size_t n = graph->nodes.n;
-    Pruning p = {.signature = signature, .draft = draft, .n = n};
-    p.needed = calloc(n + 1, 1);
-    p.fed = calloc(n + 1, sizeof *p.fed);
-    p.copies = calloc(n + 1, sizeof *p.copies);
-    Status *status = OK;
-    if (!p.needed || !p.fed || !p.copies)
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
-    if (!status)
-        status = check_signature(&p, graph);
+    Pruning p = {.signature = signature, .draft = draft};
+    Status *status = check_signature(&p, graph);
     if (!status)
         status = close_backwards(&p);
     if (!status)
         status = copy_all(&p, graph);
-    free(p.needed);
-    free(p.fed);
-    free(p.copies);
+    vec_clear(&p.met);
+    vec_clear(&p.needed);
     vec_clear(&p.stack);
     return status;
 }
