@@ -147,6 +147,7 @@ uint64_t attr_hash(const AttrValue *value, uint64_t seed) {
 typedef struct {
     Arena *arena;
     TensorList *tensors;
+    Slab *slab;  // NULL: tensors are shared
 } Copier;
 
 static Status *copy_value(Copier *copier, const AttrValue *from, AttrValue *out, int depth);
@@ -168,7 +169,9 @@ static Status *copy_plain(Copier *copier, const void *from, size_t count, size_t
 
 static Status *copy_tensor(Copier *copier, const Tensor *from, Tensor *out) {
     Tensor tensor = {0};
-    if (from->buffer)
+    if (copier->slab && slab_takes(from))
+        TRY(slab_copy(copier->slab, from, &tensor));
+    else if (from->buffer)
         tensor = tensor_retain(from);
     else
         TRY(tensor_copy(from, &tensor));  // a step's memory doesn't outlive the step
@@ -245,11 +248,15 @@ static Status *copy_value(Copier *copier, const AttrValue *from, AttrValue *out,
     return OK;
 }
 
-Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out) {
-    Copier copier = {arena, tensors};
+Status *attr_keep(Arena *arena, TensorList *tensors, Slab *slab, const AttrValue *from, AttrValue *out) {
+    Copier copier = {arena, tensors, slab};
     size_t before = tensors->n;
     Status *status = copy_value(&copier, from, out, 0);
     if (status)
         tensor_list_cut(tensors, before);
     return status;
+}
+
+Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out) {
+    return attr_keep(arena, tensors, NULL, from, out);
 }

@@ -4,7 +4,7 @@
 // inside hold a reference to their buffer: the holder keeps a list of them and releases it (graph_keep_tensor).
 #pragma once
 #include "base/vec.h"
-#include "tensor/tensor.h"
+#include "tensor/slab.h"
 
 typedef enum {
     ATTR_NONE,  // absent
@@ -64,6 +64,8 @@ uint64_t attr_hash(const AttrValue *value, uint64_t seed);           // the same
 // Copies text and arrays into the arena; tensors are retained and their buffers pushed on `tensors`. RESOURCE_EXHAUSTED.
 typedef VEC(Buffer *) TensorList;
 FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
+// The same, small tensors copied into the slab: what is kept for as long as a graph.
+FALLIBLE Status *attr_keep(Arena *arena, TensorList *tensors, Slab *slab, const AttrValue *from, AttrValue *out);
 // Releases all but the first n.
 static inline void tensor_list_cut(TensorList *tensors, size_t n) {
     while (tensors->n > n)

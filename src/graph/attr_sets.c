@@ -34,7 +34,7 @@ static bool sets_equal(const AttrSet *a, const AttrSet *b) {
     return true;
 }
 
-static Status *copy_attrs(Arena *arena, TensorList *tensors, const AttrSet *like, AttrEntry *attrs) {
+static Status *copy_attrs(AttrSets *sets, Arena *arena, TensorList *tensors, const AttrSet *like, AttrEntry *attrs) {
     const Signature *signature = &like->type->signature;
     for (int i = 0; i < like->n_attrs; i++) {
         const AttrEntry *from = &like->attrs[i];
@@ -47,19 +47,19 @@ static Status *copy_attrs(Arena *arena, TensorList *tensors, const AttrSet *like
             spec->fallback.s.p == from->value.s.p && from->value.kind >= ATTR_SHAPE)
             attrs[i].value = from->value;
         else
-            TRY(attr_copy(arena, tensors, &from->value, &attrs[i].value));
+            TRY(attr_keep(arena, tensors, &sets->slab, &from->value, &attrs[i].value));
     }
     return OK;
 }
 
-static Status *set_new(Arena *arena, TensorList *tensors, const AttrSet *like, AttrSet **out) {
+static Status *set_new(AttrSets *sets, Arena *arena, TensorList *tensors, const AttrSet *like, AttrSet **out) {
     AttrSet *set = arena_aligned(arena, sizeof *set, _Alignof(AttrSet));
     AttrEntry *attrs = arena_aligned(arena, (size_t)like->n_attrs * sizeof *attrs, _Alignof(AttrEntry));
     DType *types = arena_aligned(arena, (size_t)like->n_outputs * sizeof *types, _Alignof(DType));
     NEED_MEMORY(set && attrs && types);
     if (like->n_outputs)
         memcpy(types, like->output_types, (size_t)like->n_outputs * sizeof *types);
-    TRY(copy_attrs(arena, tensors, like, attrs));
+    TRY(copy_attrs(sets, arena, tensors, like, attrs));
     *set = *like;
     set->attrs = attrs;
     set->output_types = types;
@@ -97,7 +97,7 @@ Status *attr_sets_find(AttrSets *sets, Arena *arena, TensorList *tensors, const 
             return OK;
         }
     NEED_MEMORY(!shared || sets->n < sets->room || sets_grow(sets));
-    TRY(set_new(arena, tensors, &key, &made));
+    TRY(set_new(sets, arena, tensors, &key, &made));
     if (shared) {
         AttrSet **bucket = &sets->buckets[key.hash & (sets->room - 1)];
         made->next = *bucket;
@@ -111,5 +111,6 @@ Status *attr_sets_find(AttrSets *sets, Arena *arena, TensorList *tensors, const 
 
 void attr_sets_clear(AttrSets *sets) {
     free(sets->buckets);
+    slab_clear(&sets->slab);
     *sets = (AttrSets){0};
 }

@@ -18,6 +18,7 @@ typedef struct AttrSet {
 typedef struct {
     AttrSet **buckets;
     size_t n, room;           // room is a power of two
+    Slab slab;                // of small constants
 } AttrSets;
 
 // The set equal to *like, made in the arena where there is none yet. What the tensors of a new one hold is pushed on

@@ -82,6 +82,8 @@ static bool use_add(Node *from, Use use, uint32_t *place) {
 }
 
 static void use_drop(Node *from, uint32_t place) {
+    if (from->id < 0)
+        return;  // removed before its readers, as a sweep may do
     Use last = from->uses.p[--from->uses.n];
     if (place == from->uses.n)
         return;

@@ -27,11 +27,11 @@ typedef struct {
 } TileInput;
 
 typedef struct {
-    TileStep steps[TILE_STEPS];
     TileInput inputs[TILE_INPUTS];
     int16_t n_steps, n_inputs, n_registers;
     int32_t picoseconds;   // of an element, roughly; the caller's
     int64_t count;         // elements of the output
+    TileStep steps[TILE_STEPS];  // the first n_steps; memory behind them isn't needed
 } TileProgram;
 
 // Gives every step but the last a register, used again once its readers have run.

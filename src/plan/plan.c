@@ -59,6 +59,26 @@ static Status *run_passes(Draft *draft, Plan *plan) {
     return pass_order(draft, plan);
 }
 
+// Constants that the passes computed; the others are the session's graph's.
+static size_t constants_bytes(const Plan *plan) {
+    size_t bytes = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        const Node *origin = p->binding.node->origin;
+        if (p->constant && !(origin && output_constant((Output){(Node *)origin, 0})))
+            bytes += tensor_bytes(&plan->constants[p->out]);
+    }
+    return bytes;
+}
+
+static size_t plan_bytes(const Plan *plan) {
+    enum { NODE = 400, SLOT = 160 };  // of a step: its kernels, its list, what dynamic nodes were prepared for; its values
+    const Graph *graph = plan->graph;
+    return sizeof *plan + plan->arena.used + graph->arena.used + graph->nodes.room * sizeof *graph->nodes.p +
+           graph->names.room * sizeof *graph->names.entries + (size_t)plan->n_nodes * NODE +
+           (size_t)plan->n_slots * SLOT + constants_bytes(plan);
+}
+
 Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out) {
     Plan *plan = calloc(1, sizeof *plan);
     NEED_MEMORY(plan);
@@ -80,10 +100,12 @@ Status *plan_make(const Graph *graph, const StepSignature *signature, const Plan
     free(draft.fetches);
     free(draft.feeds);
     free(draft.targets);
-    if (status)
+    if (status) {
         plan_release(plan);
-    else
+    } else {
+        plan->bytes = plan_bytes(plan);
         *out = plan;
+    }
     return status;
 }
 

@@ -127,6 +127,8 @@ struct Plan {
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
     bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later
+    bool waits;            // some node is started, or blocks: a step may take as long as the world outside
+    size_t bytes;          // that it costs to keep, with one step and without its specialisations; no weights of the graph
     int threads;           // a kernel's limit
     int inter_threads;     // nodes that run at once, see PlanOptions
     struct FixedCache *cache;       // the session's; its lock guards the next four

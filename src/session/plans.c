@@ -1,13 +1,16 @@
-// PlanTable — see plans.h: open addressing by the hash of the call's arrays.
+// PlanTable — see plans.h: open addressing by the hash of the call's arrays; sets of edges by chains.
 #include "session/plans.h"
 
 #include <stdlib.h>
 
 typedef struct PlanSlots {
     size_t mask;
-    struct PlanSlots *older;  // kept: a reader may still be in it
+    size_t filled;            // entries, and places where one was
+    struct PlanSlots *next;   // of those taken out: a reader may still be in it
     _Atomic(PlanEntry *) entry[];
 } PlanSlots;
+
+static PlanEntry emptied;     // stands where an entry was: no call is like it
 
 enum { FIRST_ROOM = 64 };
 
@@ -75,14 +78,13 @@ Status *signature_copy(Arena *arena, const StepSignature *from, StepSignature *o
     return OK;
 }
 
-// ---- the table
+// ---- slots
 
-static Status *slots_new(PlanTable *table, size_t room) {
+static Status *slots_new(size_t room, PlanSlots **out) {
     PlanSlots *slots = calloc(1, sizeof *slots + room * sizeof slots->entry[0]);
     NEED_MEMORY(slots);
     slots->mask = room - 1;
-    slots->older = atomic_load(&table->slots);
-    atomic_store_explicit(&table->slots, slots, memory_order_release);
+    *out = slots;
     return OK;
 }
 
@@ -90,123 +92,354 @@ static void slots_put(PlanSlots *slots, PlanEntry *entry) {
     size_t i = entry->hash;
     while (atomic_load_explicit(&slots->entry[i & slots->mask], memory_order_relaxed))
         i++;
+    slots->filled++;
     atomic_store_explicit(&slots->entry[i & slots->mask], entry, memory_order_release);
 }
 
-Status *plan_table_init(PlanTable *table) {
-    return slots_new(table, FIRST_ROOM);
+static void slots_take(PlanSlots *slots, const PlanEntry *entry) {
+    size_t i = entry->hash;
+    while (atomic_load_explicit(&slots->entry[i & slots->mask], memory_order_relaxed) != entry)
+        i++;
+    atomic_store(&slots->entry[i & slots->mask], &emptied);
+}
+
+static void retire_slots(PlanTable *table) {
+    PlanSlots *slots = atomic_load(&table->slots);
+    slots->next = table->collected.slots;
+    table->collected.slots = slots;
+}
+
+// Room for one more, at most half full; what was emptied is left behind.
+static Status *slots_reserve(PlanTable *table) {
+    PlanSlots *before = atomic_load(&table->slots), *grown;
+    if ((before->filled + 1) * 2 <= before->mask)
+        return OK;
+    size_t room = FIRST_ROOM;
+    while (room < (table->n + 1) * 4)
+        room *= 2;
+    TRY(slots_new(room, &grown));
+    for (PlanEntry *entry = table->entries; entry; entry = entry->next)
+        slots_put(grown, entry);
+    retire_slots(table);
+    atomic_store(&table->slots, grown);
+    return OK;
+}
+
+const PlanEntry *plan_table_find(PlanTable *table, uint64_t hash, const StepSignature *signature) {
+    // Sequential order: see readers_begin.
+    const PlanSlots *slots = atomic_load(&table->slots);
+    for (size_t i = hash;; i++) {
+        PlanEntry *entry = atomic_load(&slots->entry[i & slots->mask]);
+        if (!entry)
+            return NULL;
+        if (entry->hash != hash || !signature_equal(&entry->signature, signature) || entry == &emptied)
+            continue;
+        // Written once after each new plan, so that callers of one plan don't meet here.
+        uint32_t now = atomic_load_explicit(&table->clock, memory_order_relaxed);
+        if (atomic_load_explicit(&entry->used, memory_order_relaxed) != now) {
+            atomic_store_explicit(&entry->used, now, memory_order_relaxed);
+            if (entry->like)
+                atomic_store_explicit(&entry->like->used, now, memory_order_relaxed);
+        }
+        return entry;
+    }
+}
+
+// ---- sets of edges
+
+static Status *sets_reserve(PlanTable *table) {
+    if (table->n < table->n_sets)
+        return OK;
+    size_t room = table->n_sets ? table->n_sets * 2 : FIRST_ROOM;
+    PlanEntry **sets = calloc(room, sizeof *sets);
+    NEED_MEMORY(sets);
+    for (PlanEntry *entry = table->entries; entry; entry = entry->next) {
+        PlanEntry **set = &sets[entry->set_hash & (room - 1)];
+        if (entry->like)
+            continue;
+        entry->next_in_set = *set;
+        *set = entry;
+    }
+    free(table->sets);
+    table->sets = sets;
+    table->n_sets = room;
+    return OK;
+}
+
+static void set_take(PlanTable *table, const PlanEntry *entry) {
+    PlanEntry **link = &table->sets[entry->set_hash & (table->n_sets - 1)];
+    while (*link != entry)
+        link = &(*link)->next_in_set;
+    *link = entry->next_in_set;
+}
+
+// ---- life
+
+static void entry_free(PlanEntry *entry) {
+    if (!entry->like)
+        plan_release(entry->plan);
+    free(entry);
+}
+
+static void retired_free(PlanTable *table, struct Retired *retired) {
+    for (PlanEntry *entry = retired->entries, *next; entry; entry = next) {
+        next = entry->next;
+        table->n_retired--;
+        entry_free(entry);
+    }
+    for (PlanSlots *slots = retired->slots, *next; slots; slots = next) {
+        next = slots->next;
+        free(slots);
+    }
+    *retired = (struct Retired){0};
+}
+
+Status *plan_table_init(PlanTable *table, Readers *readers, size_t most) {
+    PlanSlots *slots;
+    table->readers = readers;
+    table->most = most ? most : PLAN_TABLE_BYTES;
+    TRY(slots_new(FIRST_ROOM, &slots));
+    atomic_store(&table->slots, slots);
+    return OK;
+}
+
+// No reader that begins now finds it: it is in no slot any more.
+static void retire_entry(PlanTable *table, PlanEntry *entry) {
+    *(entry->previous ? &entry->previous->next : &table->entries) = entry->next;
+    if (entry->next)
+        entry->next->previous = entry->previous;
+    table->n--;
+    table->bytes -= entry->bytes;
+    entry->next = table->collected.entries;
+    table->collected.entries = entry;
+    table->n_retired++;
 }
 
 Status *plan_table_void(PlanTable *table) {
-    TRY(slots_new(table, FIRST_ROOM));
-    table->n = 0;
+    PlanSlots *slots;
+    TRY(slots_new(FIRST_ROOM, &slots));
+    retire_slots(table);
+    atomic_store(&table->slots, slots);
+    while (table->entries)
+        retire_entry(table, table->entries);
+    if (table->n_sets)
+        memset(table->sets, 0, table->n_sets * sizeof *table->sets);
     return OK;
 }
 
 void plan_table_clear(PlanTable *table) {
+    while (table->entries)
+        retire_entry(table, table->entries);
+    retired_free(table, &table->awaited);
+    retired_free(table, &table->collected);
+    free(table->sets);
+    free(atomic_load(&table->slots));
+}
+
+void plan_table_tidy(PlanTable *table, int place, Ticket ticket) {
+    for (int round = 0; round < 2; round++) {
+        if (!table->awaited.entries && !table->awaited.slots) {
+            table->awaited = table->collected;
+            table->collected = (struct Retired){0};
+            table->waiting = (uint32_t)READERS_ALL;
+        }
+        if ((!table->awaited.entries && !table->awaited.slots) ||
+            !readers_look(table->readers, place, ticket, &table->waiting))
+            return;
+        retired_free(table, &table->awaited);
+    }
+}
+
+// ---- keeping the bound
+
+typedef struct {
+    PlanEntry *entry;
+    uint32_t used;  // as it was: readers go on
+} LastUse;
+
+static int by_use(const void *a, const void *b) {
+    uint32_t x = ((const LastUse *)a)->used, y = ((const LastUse *)b)->used;
+    return (x > y) - (x < y);
+}
+
+static void take_out(PlanTable *table, PlanEntry *entry) {
+    slots_take(atomic_load(&table->slots), entry);
+    if (!entry->like)
+        set_take(table, entry);
+    retire_entry(table, entry);
+}
+
+// Down to seven eighths of what is allowed, so that it isn't done anew for each plan. The newest stay, as does `made`.
+static void keep_bound(PlanTable *table, const PlanEntry *made) {
+    if (table->bytes <= table->most || table->n <= PLANS_KEPT)
+        return;
+    LastUse *uses = malloc(table->n * sizeof *uses);
+    if (!uses)
+        return;  // next time
+    size_t n = 0, left = table->bytes;
     for (PlanEntry *entry = table->entries; entry; entry = entry->next)
-        if (!entry->like)
-            plan_release(entry->plan);
-    for (PlanSlots *slots = atomic_load(&table->slots); slots;) {
-        PlanSlots *older = slots->older;
-        free(slots);
-        slots = older;
+        uses[n++] = (LastUse){entry, atomic_load_explicit(&entry->used, memory_order_relaxed)};
+    qsort(uses, n, sizeof *uses, by_use);
+    for (size_t i = 0; i + PLANS_KEPT < n && left > table->most - table->most / 8; i++) {
+        PlanEntry *entry = uses[i].entry;
+        entry->gone = entry != made && entry != made->like;
+        left -= entry->gone ? entry->bytes : 0;
     }
-    arena_clear(&table->arena);
+    for (size_t i = 0; i < n; i++)
+        if (uses[i].entry->gone || (uses[i].entry->like && uses[i].entry->like->gone))
+            take_out(table, uses[i].entry);
+    free(uses);
 }
 
-const PlanEntry *plan_table_find(const PlanTable *table, uint64_t hash, const StepSignature *signature) {
-    const PlanSlots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
-    for (size_t i = hash;; i++) {
-        const PlanEntry *entry = atomic_load_explicit(&slots->entry[i & slots->mask], memory_order_acquire);
-        if (!entry || (entry->hash == hash && signature_equal(&entry->signature, signature)))
-            return entry;
-    }
-}
+// ---- putting in
 
-static Status *put(PlanTable *table, const PlanEntry *made, const PlanEntry **out) {
-    PlanEntry *entry = ARENA_NEW(&table->arena, PlanEntry);
+// An entry with its arrays behind it, in one block.
+static Status *entry_new(const StepSignature *from, PlanEntry **out) {
+    size_t ends = (size_t)from->n_feeds + (size_t)from->n_fetches, targets = (size_t)from->n_targets;
+    size_t bytes = sizeof(PlanEntry) + ends * (sizeof(Output) + sizeof(int32_t)) + targets * sizeof(Node *);
+    PlanEntry *entry = calloc(1, bytes);
     NEED_MEMORY(entry);
-    *entry = *made;
-    TRY(signature_copy(&table->arena, &made->signature, &entry->signature));
-    PlanSlots *slots = atomic_load(&table->slots);
-    if ((table->n + 1) * 2 > slots->mask) {
-        PlanSlots *before = slots;
-        TRY(slots_new(table, (before->mask + 1) * 2));
-        slots = atomic_load(&table->slots);
-        for (size_t i = 0; i <= before->mask; i++)
-            if (atomic_load(&before->entry[i]))
-                slots_put(slots, atomic_load(&before->entry[i]));
-    }
-    entry->next = table->entries;
-    table->entries = entry;
-    table->n++;
-    slots_put(slots, entry);
+    Output *edges = (Output *)(entry + 1);
+    Node **nodes = (Node **)(edges + ends);
+    for (int i = 0; i < from->n_feeds; i++)
+        edges[i] = from->feeds[i];
+    for (int i = 0; i < from->n_fetches; i++)
+        edges[from->n_feeds + i] = from->fetches[i];
+    for (int i = 0; i < from->n_targets; i++)
+        nodes[i] = from->targets[i];
+    entry->signature =
+        (StepSignature){edges, edges + from->n_feeds, nodes, from->n_feeds, from->n_fetches, from->n_targets};
+    entry->feed_at = (int32_t *)(nodes + targets);
+    entry->fetch_at = entry->feed_at + from->n_feeds;
+    entry->bytes = bytes;
     *out = entry;
     return OK;
 }
 
+// Room in all tables; what then follows can't fail.
+static Status *reserve(PlanTable *table) {
+    TRY(slots_reserve(table));
+    return sets_reserve(table);
+}
+
+static void put(PlanTable *table, PlanEntry *entry) {
+    uint32_t now = atomic_load_explicit(&table->clock, memory_order_relaxed) + 1;
+    atomic_store_explicit(&table->clock, now, memory_order_relaxed);
+    atomic_store_explicit(&entry->used, now, memory_order_relaxed);
+    if (entry->like)
+        atomic_store_explicit(&entry->like->used, now, memory_order_relaxed);
+    entry->next = table->entries;
+    if (entry->next)
+        entry->next->previous = entry;
+    table->entries = entry;
+    if (!entry->like) {
+        PlanEntry **set = &table->sets[entry->set_hash & (table->n_sets - 1)];
+        entry->next_in_set = *set;
+        *set = entry;
+    }
+    table->n++;
+    table->bytes += entry->bytes;
+    slots_put(atomic_load(&table->slots), entry);
+    keep_bound(table, entry);
+}
+
 Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Plan *plan,
                        const PlanEntry **out) {
-    PlanEntry entry = {.hash = hash, .set_hash = set_hash_of(signature), .signature = *signature, .plan = plan};
-    return put(table, &entry, out);
+    TRY(reserve(table));
+    PlanEntry *entry;
+    TRY(entry_new(signature, &entry));
+    entry->hash = hash;
+    entry->set_hash = set_hash_of(signature);
+    entry->plan = plan;
+    entry->bytes += plan->bytes;
+    put(table, entry);
+    *out = entry;
+    return OK;
 }
 
 // ---- other orders
 
-// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges.
-static bool match_edges(const Output *from, const Output *to, int n, bool *used, int32_t *at) {
-    memset(used, 0, (size_t)n * sizeof *used);
+typedef struct {
+    uintptr_t node;
+    int32_t index, at;
+} Place;
+
+static int by_edge(const void *a, const void *b) {
+    const Place *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static void sort_edges(const Output *edges, int n, Place *out) {
+    for (int i = 0; i < n; i++)
+        out[i] = (Place){(uintptr_t)edges[i].node, edges[i].index, i};
+    if (n > 1)
+        qsort(out, (size_t)n, sizeof *out, by_edge);
+}
+
+// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges. Room for 2 n places.
+static bool match_edges(const Output *from, const Output *to, int n, Place *room, int32_t *at) {
+    Place *a = room, *b = room + n;
+    sort_edges(from, n, a);
+    sort_edges(to, n, b);
     for (int i = 0; i < n; i++) {
-        int j = 0;
-        while (j < n && (used[j] || !output_equal(from[j], to[i])))
-            j++;
-        if (j == n)
+        if (a[i].node != b[i].node || a[i].index != b[i].index)
             return false;
-        used[j] = true;
-        at[i] = j;
+        at[b[i].at] = a[i].at;
     }
     return true;
 }
 
-static bool match_targets(const StepSignature *a, const StepSignature *b, bool *used) {
-    memset(used, 0, (size_t)a->n_targets * sizeof *used);
-    for (int i = 0; i < a->n_targets; i++) {
-        int j = 0;
-        while (j < a->n_targets && (used[j] || b->targets[j] != a->targets[i]))
-            j++;
-        if (j == a->n_targets)
-            return false;
-        used[j] = true;
+static bool match_targets(const StepSignature *a, const StepSignature *b, Place *room) {
+    int n = a->n_targets;
+    for (int i = 0; i < n; i++) {
+        room[i] = (Place){(uintptr_t)a->targets[i], 0, 0};
+        room[n + i] = (Place){(uintptr_t)b->targets[i], 0, 0};
     }
+    if (n > 1) {
+        qsort(room, (size_t)n, sizeof *room, by_edge);
+        qsort(room + n, (size_t)n, sizeof *room, by_edge);
+    }
+    for (int i = 0; i < n; i++)
+        if (room[i].node != room[n + i].node)
+            return false;
     return true;
 }
 
-static Status *share_with(PlanTable *table, const PlanEntry *like, uint64_t hash, const StepSignature *call,
+static Status *share_with(PlanTable *table, PlanEntry *like, uint64_t hash, const StepSignature *call,
                           const PlanEntry **out) {
     AUTO(arena) Arena arena = {0};
     size_t most = (size_t)call->n_feeds + (size_t)call->n_fetches + (size_t)call->n_targets;
-    bool *used = ARENA_ARRAY(&arena, bool, most);
-    int32_t *feed_at = ARENA_ARRAY(&table->arena, int32_t, call->n_feeds);
-    int32_t *fetch_at = ARENA_ARRAY(&table->arena, int32_t, call->n_fetches);
-    NEED_MEMORY(used && feed_at && fetch_at);
+    Place *room = ARENA_ARRAY(&arena, Place, 2 * most);
+    NEED_MEMORY(room);
+    TRY(reserve(table));
+    PlanEntry *entry;
+    TRY(entry_new(call, &entry));
     const StepSignature *own = &like->signature;
-    if (!match_edges(call->feeds, own->feeds, call->n_feeds, used, feed_at) ||
-        !match_edges(own->fetches, call->fetches, call->n_fetches, used, fetch_at) || !match_targets(own, call, used))
+    if (!match_edges(call->feeds, own->feeds, call->n_feeds, room, entry->feed_at) ||
+        !match_edges(own->fetches, call->fetches, call->n_fetches, room, entry->fetch_at) ||
+        !match_targets(own, call, room)) {
+        free(entry);
         return OK;
-    PlanEntry entry = {.hash = hash, .set_hash = like->set_hash, .signature = *call, .plan = like->plan, .like = like,
-                       .feed_at = feed_at, .fetch_at = fetch_at};
-    return put(table, &entry, out);
+    }
+    entry->hash = hash;
+    entry->set_hash = like->set_hash;
+    entry->plan = like->plan;
+    entry->like = like;
+    put(table, entry);
+    *out = entry;
+    return OK;
 }
 
 Status *plan_table_share(PlanTable *table, uint64_t hash, const StepSignature *signature, const PlanEntry **out) {
     uint64_t set_hash = set_hash_of(signature);
-    const PlanSlots *slots = atomic_load(&table->slots);
     *out = NULL;
-    for (size_t i = 0; i <= slots->mask && !*out; i++) {
-        const PlanEntry *entry = atomic_load(&slots->entry[i]);
-        if (entry && !entry->like && entry->set_hash == set_hash && same_numbers(&entry->signature, signature))
+    PlanEntry *entry = table->n_sets ? table->sets[set_hash & (table->n_sets - 1)] : NULL;
+    for (; entry && !*out; entry = entry->next_in_set)
+        if (entry->set_hash == set_hash && same_numbers(&entry->signature, signature))
             TRY(share_with(table, entry, hash, signature, out));
-    }
     return OK;
 }

@@ -12,12 +12,6 @@
 #include "thread/place.h"
 #include "thread/pool.h"
 
-// A count alone on its cache line.
-typedef struct {
-    char before[CACHE_LINE - sizeof(int)];
-    _Atomic int n;
-} Count;
-
 struct Session {
     Graph *graph;
     Mutex *graph_lock;
@@ -34,7 +28,7 @@ struct Session {
     _Atomic bool closed;
     Mutex lock;                    // guards the making of plans
     Condition idle;
-    Count running[THREAD_PLACES];  // steps in flight, by the place of the thread that began them
+    Readers readers;               // steps in flight, by the place of the thread that began them
 };
 
 const RunSettings run_settings_default = {0};
@@ -72,7 +66,7 @@ static uint64_t settled_edit(const Session *session) {
 
 static Status *find_or_make(Session *session, const StepSignature *signature, uint64_t hash, const PlanEntry **out)
     REQUIRES(session->lock) {
-    // A changed attribute or edge voids every plan; they are kept for those who run them now.
+    // A changed attribute or edge voids every plan; who runs one now may go on with it.
     uint64_t edit = settled_edit(session);
     if (edit != atomic_load(&session->edit)) {
         TRY(plan_table_void(&session->plans));
@@ -91,8 +85,9 @@ static Status *find_or_make(Session *session, const StepSignature *signature, ui
     return status;
 }
 
-// The session holds its plans until it goes, so the result needs no reference while a step is in flight.
-static Status *session_find(Session *session, const StepSignature *signature, const PlanEntry **out) {
+// The result is there as long as the step that holds the ticket reads.
+static Status *session_find(Session *session, const StepSignature *signature, int place, Ticket ticket,
+                            const PlanEntry **out) {
     uint64_t hash = signature_hash(signature);
     if (__builtin_expect(session->graph->edit == atomic_load_explicit(&session->edit, memory_order_acquire), 1)) {
         *out = plan_table_find(&session->plans, hash, signature);
@@ -102,38 +97,31 @@ static Status *session_find(Session *session, const StepSignature *signature, co
     stress_yield();
     mutex_lock(&session->lock);
     Status *status = find_or_make(session, signature, hash, out);
+    plan_table_tidy(&session->plans, place, ticket);
     mutex_unlock(&session->lock);
     return status;
-}
-
-Status *session_plan(Session *session, const StepSignature *signature, Plan **out) {
-    const PlanEntry *entry;
-    TRY(session_find(session, signature, &entry));
-    *out = plan_retain(entry->plan);
-    return OK;
 }
 
 // ---- steps
 
 // The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after that.
-static void end_step(Session *session, int place) {
-    _Atomic int *running = &session->running[place].n;
+static void end_step(Session *session, int place, Ticket ticket) {
     if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1)) {
-        atomic_fetch_sub_explicit(running, 1, memory_order_release);
+        readers_end(&session->readers, place, ticket);
         return;
     }
     mutex_lock(&session->lock);
-    atomic_fetch_sub_explicit(running, 1, memory_order_release);
+    readers_end(&session->readers, place, ticket);
     condition_notify_all(&session->idle);
     mutex_unlock(&session->lock);
 }
 
-static Status *begin_step(Session *session, int place) {
+static Status *begin_step(Session *session, int place, Ticket *out) {
     // Sequential order here and in session_close: either this sees that it is closed, or who frees it sees the count.
-    atomic_fetch_add(&session->running[place].n, 1);
+    *out = readers_begin(&session->readers, place);
     if (__builtin_expect(!atomic_load(&session->closed), 1))
         return OK;
-    end_step(session, place);
+    end_step(session, place, *out);
     FAIL(CANCELLED, "Session has been closed.");
 }
 
@@ -151,42 +139,79 @@ static int64_t deadline_of(const Session *session, const RunSettings *settings) 
     return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
+// A step that may take as long as the world outside holds its plan, so that nothing that is taken out waits for it.
+static Status *run_plan(Session *session, Plan *plan, const StepOptions *options, Ticket *ticket,
+                        const Tensor *const *feeds, Tensor *out) {
+    if (__builtin_expect(!plan->dynamic && !plan->waits, 1))
+        return step_run(plan, options, feeds, out);
+    plan_retain(plan);
+    readers_stop_reading(&session->readers, options->place, ticket);
+    Status *status = step_run(plan, options, feeds, out);
+    plan_release(plan);
+    return status;
+}
+
 // A call that shares the plan of another order: its arrays in that order, and its results back in its own.
-static Status *run_reordered(const PlanEntry *entry, const StepOptions *options, const Tensor *const *feeds, Tensor *out) {
+static Status *run_reordered(Session *session, const PlanEntry *entry, const StepOptions *options, Ticket *ticket,
+                             const Tensor *const *feeds, Tensor *out) {
     AUTO(arena) Arena arena = {0};
     const StepSignature *own = &entry->like->signature;
+    int n = own->n_fetches;
     const Tensor **ordered = ARENA_ARRAY(&arena, const Tensor *, own->n_feeds);
-    Tensor *results = ARENA_ARRAY(&arena, Tensor, own->n_fetches);
-    NEED_MEMORY(ordered && results);
+    Tensor *results = ARENA_ARRAY(&arena, Tensor, n);
+    int32_t *fetch_at = ARENA_ARRAY(&arena, int32_t, n);
+    NEED_MEMORY(ordered && results && fetch_at);
     for (int i = 0; i < own->n_feeds; i++)
         ordered[i] = feeds[entry->feed_at[i]];
+    for (int i = 0; i < n; i++)
+        fetch_at[i] = entry->fetch_at[i];
     TRY(check_feeds(entry->plan, own, ordered));
-    TRY(step_run(entry->plan, options, ordered, results));
-    for (int i = 0; i < own->n_fetches; i++)
-        out[i] = results[entry->fetch_at[i]];
+    TRY(run_plan(session, entry->plan, options, ticket, ordered, results));
+    for (int i = 0; i < n; i++)
+        out[i] = results[fetch_at[i]];
     return OK;
 }
 
 static Status *run_step(Session *session, const StepSignature *signature, const RunSettings *settings, int place,
-                        const Tensor *const *feeds, Tensor *out) {
+                        Ticket *ticket, const Tensor *const *feeds, Tensor *out) {
     const PlanEntry *entry;
-    TRY(session_find(session, signature, &entry));
+    TRY(session_find(session, signature, place, *ticket, &entry));
     StepOptions options = session->options;
     options.deadline = deadline_of(session, settings);
     options.place = place;
     if (__builtin_expect(entry->like != NULL, 0))
-        return run_reordered(entry, &options, feeds, out);
+        return run_reordered(session, entry, &options, ticket, feeds, out);
     TRY(check_feeds(entry->plan, signature, feeds));
-    return step_run(entry->plan, &options, feeds, out);
+    return run_plan(session, entry->plan, &options, ticket, feeds, out);
 }
 
 Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
                     const Tensor *const *feeds, Tensor *out) {
     int place = thread_place();
-    TRY(begin_step(session, place));
-    Status *status = run_step(session, signature, settings, place, feeds, out);
-    end_step(session, place);
+    Ticket ticket;
+    TRY(begin_step(session, place, &ticket));
+    Status *status = run_step(session, signature, settings, place, &ticket, feeds, out);
+    end_step(session, place, ticket);
     return status;
+}
+
+Status *session_plan(Session *session, const StepSignature *signature, Plan **out) {
+    int place = thread_place();
+    Ticket ticket;
+    TRY(begin_step(session, place, &ticket));
+    const PlanEntry *entry;
+    Status *status = session_find(session, signature, place, ticket, &entry);
+    if (!status)
+        *out = plan_retain(entry->plan);
+    end_step(session, place, ticket);
+    return status;
+}
+
+PlansUse session_plans_use(Session *session) {
+    mutex_lock(&session->lock);
+    PlansUse use = {session->plans.n, session->plans.bytes, session->plans.n_retired};
+    mutex_unlock(&session->lock);
+    return use;
 }
 
 // ---- life
@@ -205,7 +230,7 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
     session->calls.step.caller = &session->calls.caller;
-    return plan_table_init(&session->plans);
+    return plan_table_init(&session->plans, &session->readers, config->plan_bytes);
 }
 
 Status *session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out) {
@@ -244,7 +269,7 @@ void session_free(Session *session) {
     // A step that ended while the session was being closed tells nobody: look again now and then.
     mutex_lock(&session->lock);
     for (int i = 0; i < THREAD_PLACES; i++)
-        while (atomic_load(&session->running[i].n))
+        while (readers_in_flight(&session->readers, i))
             (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&session->lock);
     plan_table_clear(&session->plans);
@@ -273,6 +298,7 @@ struct PartialRun {
     Plan *plan;
     Step *step;
     StepOptions options;
+    Ticket ticket;
     Arena arena;
     bool over;
     const Tensor **feeds;  // by feed of the whole
@@ -295,12 +321,15 @@ static Status *partial_fill(PartialRun *run, const StepSignature *signature) {
 
 Status *session_partial_begin(Session *session, const StepSignature *signature, PartialRun **out) {
     int place = thread_place();
-    TRY(begin_step(session, place));
+    Ticket ticket;
+    TRY(begin_step(session, place, &ticket));
+    readers_stop_reading(&session->readers, place, &ticket);  // it has a plan of its own
     PartialRun *run = calloc(1, sizeof *run);
     if (!run)
-        end_step(session, place);
+        end_step(session, place, ticket);
     NEED_MEMORY(run);
     run->session = session;
+    run->ticket = ticket;
     run->options.place = place;
     mutex_init(&run->lock);
     Status *status = partial_fill(run, signature);
@@ -355,7 +384,7 @@ void session_partial_end(PartialRun *run) {
     if (run->step)
         step_free_partial(run->step);
     plan_release(run->plan);
-    end_step(run->session, run->options.place);
+    end_step(run->session, run->options.place, run->ticket);
     mutex_clear(&run->lock);
     arena_clear(&run->arena);
     free(run);

@@ -1,4 +1,4 @@
-// Session — a graph that runs: its devices, its state, and the plans of every signature that was ever run.
+// Session — a graph that runs: its devices, its state, and the plans of the signatures that it runs.
 //
 // Counted owners: the client, and each run in flight. Any number of threads may run at once; a closed session refuses new
 // steps with CANCELLED and cancels those in flight. The graph may grow meanwhile; whoever changes it holds `graph_lock`.
@@ -19,6 +19,7 @@ typedef struct SessionConfig {
     bool log_placement;
     int64_t timeout_ms;                 // of every step; 0: none
     uint32_t passes;                    // BIT(PASS_*)
+    size_t plan_bytes;                  // what plans may take before those used least recently go; 0: PLAN_TABLE_BYTES
 } SessionConfig;
 SessionConfig session_config_default(void);
 // A serialized ConfigProto over the defaults. INVALID_ARGUMENT "Unparseable ConfigProto".
@@ -42,6 +43,12 @@ FALLIBLE Status *session_run(Session *session, const StepSignature *signature, c
 // The plan for a signature, retained: for `millrace plan` and tests. Its feeds and fetches are in the order of the first call
 // that named these edges.
 FALLIBLE Status *session_plan(Session *session, const StepSignature *signature, Plan **out);
+
+// What its plans take at the moment, and how many were taken out and wait for the steps that run them.
+typedef struct {
+    size_t plans, bytes, retired;
+} PlansUse;
+PlansUse session_plans_use(Session *session);
 
 // A step in several calls: all its feeds and fetches are named at the beginning, then given and taken piece by piece.
 typedef struct PartialRun PartialRun;
