@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "base/trim.h"
 
 TF_Graph *TF_NewGraph(void) {
     api_begin();
@@ -26,9 +27,11 @@ void api_graph_retain(TF_Graph *graph) {
 void api_graph_release(TF_Graph *graph) {
     if (atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) != 1)
         return;
+    size_t bytes = graph->graph->arena.used;
     graph_release(graph->graph);
     mutex_clear(&graph->lock);
     free(graph);
+    memory_trim(bytes);
 }
 
 void TF_DeleteGraph(TF_Graph *graph) {

@@ -490,6 +490,21 @@ START_TEST(deep_graphs) {
 }
 END_TEST
 
+// A sum of more gradients than a node may have inputs is made by parts.
+START_TEST(sums_of_very_many) {
+    enum { MANY = 40000, MOST = 32767 };
+    Output y = x, dx;
+    for (int i = 0; i < MANY; i++)
+        y = Add(y, x);
+    must(f->status);
+    must(autodiff_gradients(graph, STR(""), &y, 1, &x, 1, NULL, &dx));
+    ck_assert(toy_is(dx.node, "AddN"));
+    ck_assert_int_eq(dx.node->n_inputs, MANY / (1 << 14) + 1);
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        ck_assert_int_le(graph->nodes.p[i]->n_inputs, MOST);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("autodiff");
     TCase *tests = tcase_create("autodiff");
@@ -522,6 +537,7 @@ int main(void) {
     tcase_add_test(tests, refusals);
     tcase_add_test(tests, undone_inside_of_loops);
     tcase_add_test(tests, deep_graphs);
+    tcase_add_test(tests, sums_of_very_many);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

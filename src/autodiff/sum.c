@@ -50,6 +50,18 @@ static Gradient sum_sparse(Formula *f, const Partials *p, Output *list) {
     return sum;
 }
 
+// By parts where there are more than a node has inputs.
+static Output add_all(Formula *f, Output *list, int n) {
+    enum { MOST = 1 << 14 };
+    while (n > MOST) {
+        int sums = 0;
+        for (int i = 0; i < n; i += MOST, sums++)
+            list[sums] = AddN(list + i, n - i < MOST ? n - i : MOST);
+        n = sums;
+    }
+    return AddN(list, n);
+}
+
 Gradient partial_sum(Autodiff *a, Formula *f, Output of) {
     Partials *p = info_of(a, of.node)->partials ? &info_of(a, of.node)->partials[of.index] : NULL;
     if (!p || p->n == 0 || f->status)
@@ -70,7 +82,7 @@ Gradient partial_sum(Autodiff *a, Formula *f, Output of) {
     } else {
         for (int i = 0; i < p->n; i++)
             list[i] = gradient_dense(f, p->parts[i]);
-        sum.values = AddN(list, p->n);
+        sum.values = add_all(f, list, p->n);
     }
     p->parts[0] = sum;
     p->n = 1;

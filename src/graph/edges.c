@@ -123,6 +123,20 @@ bool node_add_edges(Node *node) {
     return false;
 }
 
+static bool is_use(const Node *from, uint32_t place, const Node *node, int input, int index) {
+    const Use *use = place < from->uses.n ? &from->uses.p[place] : NULL;
+    return use && use->node == node && use->input == input && use->index == index;
+}
+
+bool node_knows_its_places(const Node *node) {
+    bool good = true;
+    for (int i = 0; i < node->n_inputs; i++)
+        good &= is_use(node->inputs[i].node, *input_place(node, i), node, i, node->inputs[i].index);
+    for (int i = 0; i < node->n_controls; i++)
+        good &= is_use(node->controls[i], *control_place(node, i), node, CONTROL, CONTROL);
+    return good;
+}
+
 // ---------------------------------------- changing edges
 
 static bool types_fit(DType wanted, DType given) {

@@ -174,6 +174,8 @@ static Status *node_check(const Graph *graph, const Node *node, size_t id) {
     for (int i = 0; i < node->n_controls; i++)
         NEED(node->controls[i]->graph == graph && node->controls[i]->id >= 0, INVALID_ARGUMENT,
              "{{node %.*s}} runs after a node that is not of this graph", STR_ARGS(node->name));
+    NEED(node_knows_its_places(node), INTERNAL, "%.*s is not where it should be among the users of its inputs",
+         STR_ARGS(node->name));
     for (size_t i = 0; i < node->uses.n; i++) {
         Use use = node->uses.p[i];
         NEED(use.node->graph == graph && use.node->id >= 0, INTERNAL, "a node that was removed uses %.*s",

@@ -61,6 +61,7 @@ struct Node {
     Node *origin;               // in a plan's graph: the node of the session's graph that this stands for
     Tensor *value;              // in a plan's graph: what folding found of output 0 (single-output nodes), or NULL
     uint32_t name_hash;
+    bool is_target;             // in a plan's graph: the step was asked to run it
 };
 
 typedef struct {

@@ -150,6 +150,73 @@ START_TEST(attributes_change) {
 }
 END_TEST
 
+// What many nodes have in common is theirs together; who changes it gets his own.
+START_TEST(attributes_are_shared) {
+    Node *x = toy_placeholder(graph, "x", DT_float, SHAPE(2));
+    Node *a = toy_node(graph, "Neg", "a", x, NULL), *b = toy_node(graph, "Neg", "b", x, NULL);
+    Node *i = toy_placeholder(graph, "i", DT_int32, SHAPE(2)), *c = toy_node(graph, "Neg", "c", i, NULL);
+    ck_assert_ptr_eq(a->attrs, b->attrs);
+    ck_assert_ptr_ne(a->attrs, c->attrs);
+    ck_assert_ptr_null(node_set_attr(a, STR("T"), &ATTR_OF_TYPE(DT_double)));
+    ck_assert_int_eq(node_type(a, "T"), DT_double);
+    ck_assert_int_eq(node_type(b, "T"), DT_float);
+    ck_assert_ptr_null(node_set_attr(a, STR("T"), &ATTR_OF_TYPE(DT_float)));
+}
+END_TEST
+
+static void check_now(void) {
+    Status *status = graph_check(graph);
+    ck_assert_msg(!status, "%s", status_message(status));
+}
+
+// Controls come and go over every power of two, taken from the beginning, the middle and the end.
+START_TEST(controls_keep_their_places) {
+    enum { MANY = 40 };
+    Node *before[MANY], *node = toy_node(graph, "NoOp", "node", NULL, NULL);
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "b%d", i);
+        before[i] = toy_node(graph, "NoOp", name, NULL, NULL);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++) {
+            ck_assert_ptr_null(node_add_control(node, before[i]));
+            check_now();
+        }
+        while (node->n_controls > 0) {
+            node_remove_control(node, round == 0 ? 0 : round == 1 ? node->n_controls - 1 : node->n_controls / 2);
+            check_now();
+        }
+    }
+}
+END_TEST
+
+// A value of very many readers loses them in any order, each at the same cost: 60,000 twice over would be 10^9 steps.
+START_TEST(many_readers) {
+    enum { MANY = 60000 };
+    Node **readers = calloc(MANY, sizeof *readers);
+    Node *x = toy_placeholder(graph, "x", DT_float, SHAPE(2)), *y = toy_placeholder(graph, "y", DT_float, SHAPE(2));
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "r%d", i);
+        readers[i] = toy_node(graph, "Add", name, x, x);
+    }
+    clock_t start = clock();
+    for (int i = 0; i < MANY; i++)
+        ck_assert_ptr_null(node_set_input(readers[(int64_t)i * 7919 % MANY], 1, out_of(y)));
+    for (int i = 0; i < MANY; i++)
+        ck_assert_ptr_null(node_set_input(readers[i], 0, out_of(y)));
+    ck_assert_int_eq(x->uses.n, 0);
+    ck_assert_int_eq(y->uses.n, 2 * MANY);
+    check_now();
+    for (int i = 0; i < MANY; i++)
+        graph_remove(readers[(int64_t)i * 7919 % MANY]);
+    ck_assert_int_eq(y->uses.n, 0);
+    ck_assert_int_lt((clock() - start) / (CLOCKS_PER_SEC / 1000), 5000);  // 15 ms optimized
+    free(readers);
+}
+END_TEST
+
 enum { MS = CLOCKS_PER_SEC / 1000 };
 
 static Node *chain(Graph *g, int n) {
@@ -202,6 +269,9 @@ int main(void) {
     tcase_add_test(tests, order_follows_edges);
     tcase_add_test(tests, loops_close_through_next_iteration);
     tcase_add_test(tests, attributes_change);
+    tcase_add_test(tests, attributes_are_shared);
+    tcase_add_test(tests, controls_keep_their_places);
+    tcase_add_test(tests, many_readers);
     tcase_add_test(tests, a_million_nodes);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

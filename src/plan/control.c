@@ -18,21 +18,33 @@ static bool is_plain(const Node *node) {
     return node_flow(node) == FLOW_NONE;
 }
 
-static bool implied(const Node *node, int control) {
-    const Node *before = node->controls[control];
-    if (!is_plain(before) || !is_plain(node))
-        return false;
+static void mark_before(const Node *node, int32_t mark) {
     for (int i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i].node == before || (is_plain(node->inputs[i].node) && waits_for(node->inputs[i].node, before)))
-            return true;
-    for (int i = 0; i < node->n_controls; i++) {
-        if (i == control)
-            continue;
-        if ((node->controls[i] == before && i < control) ||
-            (is_plain(node->controls[i]) && node->controls[i] != before && waits_for(node->controls[i], before)))
-            return true;
-    }
-    return false;
+        node->inputs[i].node->mark = mark;
+    for (int i = 0; i < node->n_controls; i++)
+        node->controls[i]->mark = mark;
+}
+
+// Marks what a node reads, and what comes before that and before what it waits for: a group of ten thousand initialisers
+// is looked through once, not once for each.
+static void mark_implied(const Node *node, int32_t mark) {
+    for (int i = 0; i < node->n_inputs; i++)
+        if (is_plain(node->inputs[i].node))
+            mark_before(node->inputs[i].node, mark);
+    for (int i = 0; i < node->n_controls && node->n_controls > 1; i++)  // none comes before itself
+        if (is_plain(node->controls[i]))
+            mark_before(node->controls[i], mark);
+    for (int i = 0; i < node->n_inputs; i++)
+        node->inputs[i].node->mark = mark;
+}
+
+static void drop_implied(Node *node, int32_t mark) {
+    if (!is_plain(node))
+        return;
+    mark_implied(node, mark);
+    for (int c = node->n_controls - 1; c >= 0; c--)
+        if (node->controls[c]->mark == mark && is_plain(node->controls[c]))
+            node_remove_control(node, c);
 }
 
 // ---------------------------------------- nodes that are only waited for
@@ -115,11 +127,11 @@ static Status *pass_over_unread(Draft *draft) {
 Status *pass_control(Draft *draft) {
     TRY(pass_wait(draft));
     TRY(pass_over_unread(draft));
-    for (size_t i = 0; i < draft->graph->nodes.n; i++) {
-        Node *node = draft->graph->nodes.p[i];
-        for (int c = node ? node->n_controls - 1 : -1; c >= 0; c--)
-            if (implied(node, c))
-                node_remove_control(node, c);
-    }
+    for (size_t i = 0; i < draft->graph->nodes.n; i++)
+        if (draft->graph->nodes.p[i])
+            draft->graph->nodes.p[i]->mark = -1;
+    for (size_t i = 0; i < draft->graph->nodes.n; i++)
+        if (draft->graph->nodes.p[i] && draft->graph->nodes.p[i]->n_controls)
+            drop_implied(draft->graph->nodes.p[i], (int32_t)i);
     return OK;
 }

@@ -5,32 +5,24 @@
 
 enum { HASHED_BYTES = 64 };  // of a tensor attribute; equality looks at all of it
 
-static uint64_t hash_attr(const AttrEntry *attr, uint64_t hash) {
-    hash = hash_bytes(attr->name.p, attr->name.n, hash);
-    const AttrValue *value = &attr->value;
-    if (value->is_list)
-        return hash ^ (uint64_t)value->n;
-    switch (value->kind) {
-    case ATTR_STRING: return hash_bytes(value->s.p, value->s.n, hash);
-    case ATTR_INT: return hash_bytes(&value->i, sizeof value->i, hash);
-    case ATTR_FLOAT: return hash_bytes(&value->f, sizeof value->f, hash);
-    case ATTR_TYPE: return hash_bytes(&value->type, sizeof value->type, hash);
-    case ATTR_TENSOR: {
-        size_t bytes = dtype_is_plain(value->tensor->dtype) ? tensor_bytes(value->tensor) : 0;
-        return hash_bytes(value->tensor->data, bytes < HASHED_BYTES ? bytes : HASHED_BYTES, hash);
-    }
-    default: return hash;
-    }
+static uint64_t tensor_hash(const Tensor *tensor, uint64_t hash) {
+    size_t bytes = dtype_is_plain(tensor->dtype) ? tensor_bytes(tensor) : 0;
+    return hash_bytes(tensor->data, bytes < HASHED_BYTES ? bytes : HASHED_BYTES, hash);
 }
 
+// Whatever tells nodes apart is in it: ten thousand constants that differ in what they wait for must not meet.
 static uint64_t hash_node(const Node *node) {
     uint64_t hash = hash_bytes(&node->type, sizeof node->type, 1);
     for (int i = 0; i < node->n_inputs; i++) {
         hash = hash_bytes(&node->inputs[i].node, sizeof(Node *), hash);
         hash ^= (uint64_t)node->inputs[i].index * 0x9e3779b97f4a7c15u;
     }
-    for (int i = 0; i < node->n_attrs; i++)
-        hash = hash_attr(&node->attrs[i], hash);
+    if (node->n_controls)
+        hash = hash_bytes(node->controls, (size_t)node->n_controls * sizeof(Node *), hash);
+    for (int i = 0; i < node->n_attrs; i++) {
+        const AttrValue *value = &node->attrs[i].value;
+        hash = value->kind == ATTR_TENSOR && !value->is_list ? tensor_hash(value->tensor, hash) : attr_hash(value, hash);
+    }
     return hash;
 }
 
@@ -67,13 +59,6 @@ static bool may_merge(const Node *node) {
     return true;
 }
 
-static bool is_target(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return true;
-    return false;
-}
-
 static Status *merge_into(Node *first, Node *node) {
     for (int i = 0; i < node->n_outputs; i++)
         TRY(graph_replace_output((Output){node, i}, (Output){first, i}));
@@ -92,7 +77,7 @@ static Status *merge_into(Node *first, Node *node) {
 static Status *merge_all(Draft *draft, Node **order, size_t n, Node **table, size_t mask) {
     for (size_t i = 0; i < n; i++) {
         Node *node = order[i];
-        if (!may_merge(node) || is_target(draft, node))
+        if (!may_merge(node) || draft_is_target(draft, node))
             continue;
         size_t at = hash_node(node) & mask;
         while (table[at] && !equal(table[at], node))

@@ -2,10 +2,8 @@
 #include "plan/pass.h"
 
 bool draft_is_target(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return true;
-    return false;
+    (void)draft;
+    return node->is_target;
 }
 
 bool draft_has_flow(const Draft *draft) {

@@ -100,9 +100,11 @@ static Status *replace(Expansion *e, Node *node, const Output *results, Node *af
         }
         TRY(node_add_control(use.node, after));
     }
-    for (int i = 0; i < e->draft->n_targets; i++)
+    for (int i = 0; node->is_target && i < e->draft->n_targets; i++)
         if (e->draft->targets[i] == node)
             e->draft->targets[i] = after;
+    if (node->is_target && after)
+        after->is_target = true;
     graph_remove(node);
     return OK;
 }

@@ -25,10 +25,7 @@ static bool has_no_purpose(const Draft *draft, const Node *node) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL)
             return false;
-    for (int i = 0; i < draft->n_targets; i++)
-        if (draft->targets[i] == node)
-            return false;
-    return true;
+    return !draft_is_target(draft, node);
 }
 
 // What it waits for its readers wait for.

@@ -214,8 +214,10 @@ static Status *copy_all(Pruning *p, const Graph *graph) {
         TRY(make_retval(p, i, source, &draft->fetches[i]));
     }
     draft->n_fetches = s->n_fetches;
-    for (int i = 0; i < s->n_targets; i++)
+    for (int i = 0; i < s->n_targets; i++) {
         draft->targets[i] = met_find(p, s->targets[i])->copy;
+        draft->targets[i]->is_target = true;
+    }
     draft->n_targets = s->n_targets;
     return OK;
 }

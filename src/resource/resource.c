@@ -160,16 +160,19 @@ Status *resource_remove(ResourceTable *table, Resource *resource) {
 }
 
 // One resource of the container (of any, if `every`), taken out; NULL where there is none left.
-static Resource *take_one(ResourceTable *table, Str container, bool every) {
+// From where the last one was, and then once more from the beginning: others may have come meanwhile.
+static Resource *take_one(ResourceTable *table, Str container, bool every, size_t *at) {
     mutex_lock(&table->lock);
-    size_t at = 0;
     Str key;
     void *value;
     Resource *found = NULL;
-    while (!found && map_next(&table->map, &at, &key, &value)) {
-        Resource *resource = value;
-        if (every || str_equal(resource->container, container))
-            found = resource;
+    for (int rounds = *at > 0 ? 2 : 1; !found && rounds-- > 0;) {
+        while (!found && map_next(&table->map, at, &key, &value)) {
+            Resource *resource = value;
+            if (every || str_equal(resource->container, container))
+                found = resource;
+        }
+        *at = found ? *at - 1 : 0;  // another one moves into its place
     }
     if (found)
         map_take(&table->map, key_str(found));
@@ -178,7 +181,8 @@ static Resource *take_one(ResourceTable *table, Str container, bool every) {
 }
 
 static void take_all(ResourceTable *table, Str container, bool every) {
-    for (Resource *resource; (resource = take_one(table, container, every)) != NULL;)
+    size_t at = 0;
+    for (Resource *resource; (resource = take_one(table, container, every, &at)) != NULL;)
         drop_and_release(resource);
 }
 

@@ -194,10 +194,10 @@ static void retired_free(PlanTable *table, struct Retired *retired) {
     *retired = (struct Retired){0};
 }
 
-Status *plan_table_init(PlanTable *table, Readers *readers, size_t most) {
+Status *plan_table_init(PlanTable *table, Readers *readers) {
     PlanSlots *slots;
     table->readers = readers;
-    table->most = most ? most : PLAN_TABLE_BYTES;
+    table->most = PLAN_TABLE_BYTES;
     TRY(slots_new(FIRST_ROOM, &slots));
     atomic_store(&table->slots, slots);
     return OK;

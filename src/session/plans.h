@@ -5,7 +5,8 @@
 #include "session/readers.h"
 
 enum {
-    PLAN_TABLE_BYTES = 512 << 20,  // unless the session says otherwise
+    PLAN_TABLE_BYTES = 512 << 20,  // or PLAN_TABLE_GRAPHS times the graph; unless the session says otherwise
+    PLAN_TABLE_GRAPHS = 4,
     PLANS_KEPT = 8,                // whatever they take: what trains, tests and saves takes turns
 };
 
@@ -44,16 +45,23 @@ typedef struct PlanTable {
 uint64_t signature_hash(const StepSignature *signature);
 FALLIBLE Status *signature_copy(Arena *arena, const StepSignature *from, StepSignature *out);
 
-// Zeroed before. The table is empty. `most` bytes; 0: PLAN_TABLE_BYTES.
-FALLIBLE Status *plan_table_init(PlanTable *table, Readers *readers, size_t most);
+// Zeroed before. The table is empty.
+FALLIBLE Status *plan_table_init(PlanTable *table, Readers *readers);
 void plan_table_clear(PlanTable *table);
 // From any thread that counts among the readers, who may use the entry until it ends. NULL: not there.
 const PlanEntry *plan_table_find(PlanTable *table, uint64_t hash, const StepSignature *signature);
+
+// What plans may take unless the session says otherwise.
+static inline size_t plan_table_most(size_t graph_bytes) {
+    size_t graphs = PLAN_TABLE_GRAPHS * graph_bytes;
+    return graphs > PLAN_TABLE_BYTES ? graphs : PLAN_TABLE_BYTES;
+}
 
 // The rest is for one thread at a time, whose own step is at `place` with `ticket`.
 // An entry for this call that shares the plan of another order of the same edges; `*out` is NULL where there is none.
 FALLIBLE Status *plan_table_share(PlanTable *table, uint64_t hash, const StepSignature *signature, const PlanEntry **out);
 // Takes over the plan, unless it fails. Plans that were used least recently go where there are too many bytes.
+// `table->most` is set.
 FALLIBLE Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Plan *plan,
                                 const PlanEntry **out);
 // No plan is found any more.

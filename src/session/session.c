@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/trim.h"
 #include "plan/fixed_cache.h"
 #include "resource/resource.h"
 #include "run/stress.h"
@@ -55,10 +56,11 @@ static Status *make_plan(Session *session, const StepSignature *signature, bool 
 }
 
 // Between changes: an import or a gradient that fails, or adds nothing but nodes, takes its edits back.
-static uint64_t settled_edit(const Session *session) {
+static uint64_t settled_edit(const Session *session, size_t *out_bytes) {
     if (session->graph_lock)
         mutex_lock(session->graph_lock);
     uint64_t edit = session->graph->edit;
+    *out_bytes = session->graph->arena.used;
     if (session->graph_lock)
         mutex_unlock(session->graph_lock);
     return edit;
@@ -67,7 +69,8 @@ static uint64_t settled_edit(const Session *session) {
 static Status *find_or_make(Session *session, const StepSignature *signature, uint64_t hash, const PlanEntry **out)
     REQUIRES(session->lock) {
     // A changed attribute or edge voids every plan; who runs one now may go on with it.
-    uint64_t edit = settled_edit(session);
+    size_t graph_bytes;
+    uint64_t edit = settled_edit(session, &graph_bytes);
     if (edit != atomic_load(&session->edit)) {
         TRY(plan_table_void(&session->plans));
         atomic_store(&session->edit, edit);
@@ -79,6 +82,8 @@ static Status *find_or_make(Session *session, const StepSignature *signature, ui
         return OK;
     Plan *plan;
     TRY(make_plan(session, signature, false, &plan));
+    size_t most = session->config.plan_bytes;
+    session->plans.most = most ? most : plan_table_most(graph_bytes);
     Status *status = plan_table_put(&session->plans, hash, signature, plan, out);
     if (status)
         plan_release(plan);
@@ -230,7 +235,7 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
     session->calls.step.caller = &session->calls.caller;
-    return plan_table_init(&session->plans, &session->readers, config->plan_bytes);
+    return plan_table_init(&session->plans, &session->readers);
 }
 
 Status *session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out) {
@@ -272,6 +277,7 @@ void session_free(Session *session) {
         while (readers_in_flight(&session->readers, i))
             (void)condition_wait_until(&session->idle, &session->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&session->lock);
+    size_t bytes = session->plans.bytes;
     plan_table_clear(&session->plans);
     calls_clear(&session->calls);
     fixed_cache_release(session->cache);
@@ -284,6 +290,7 @@ void session_free(Session *session) {
     graph_release(session->graph);
     free(session);
     blocks_trim();
+    memory_trim(bytes);
 }
 
 const DeviceSet *session_devices(const Session *session) {

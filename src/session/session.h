@@ -19,7 +19,7 @@ typedef struct SessionConfig {
     bool log_placement;
     int64_t timeout_ms;                 // of every step; 0: none
     uint32_t passes;                    // BIT(PASS_*)
-    size_t plan_bytes;                  // what plans may take before those used least recently go; 0: PLAN_TABLE_BYTES
+    size_t plan_bytes;                  // what plans may take before those used least recently go; 0: see plans.h
 } SessionConfig;
 SessionConfig session_config_default(void);
 // A serialized ConfigProto over the defaults. INVALID_ARGUMENT "Unparseable ConfigProto".
