@@ -67,6 +67,13 @@ char *arena_copy(Arena *arena, const char *text, size_t length) {
     return copy;
 }
 
+size_t arena_held(const Arena *arena) {
+    size_t bytes = 0;
+    for (const ArenaBlock *block = arena->blocks; block; block = block->previous)
+        bytes += block->bytes;
+    return bytes;
+}
+
 void arena_reset(Arena *arena) {
     ArenaBlock *kept = arena->blocks;
     if (!kept)

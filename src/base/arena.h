@@ -20,6 +20,7 @@ void *arena_aligned(Arena *arena, size_t bytes, size_t alignment);
 char *arena_copy(Arena *arena, const char *text, size_t length);
 // Takes everything back but keeps the newest block for what comes next.
 void arena_reset(Arena *arena);
+size_t arena_held(const Arena *arena);  // bytes of all its blocks, given out or not
 // Frees every block; the arena can be used again.
 void arena_clear(Arena *arena);
 

@@ -74,7 +74,7 @@ typedef struct Preparation {
     Arena *arena;
     Arena *lasting;              // of what the node's prepare keeps from one to the next
     void *kept;
-    Shape *in;                   // n_in
+    Shape *in;                   // n_in; NULL once it is made, unless some are variables
     Watched *watched;            // host inputs whose values were read
     int64_t cost;                // estimated ns; 0: small
     int same;                    // 1 + the input that output 0 equals; 0: none does

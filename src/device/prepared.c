@@ -268,9 +268,8 @@ static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tens
     return OK;
 }
 
-static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+static Status *fill_with(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     Preparation *making = prepared->making;
-    making->in = ARENA_ARRAY(making->arena, Shape, binding->n_in);
     prepared->out = ARENA_ARRAY(making->arena, Shape, binding->n_out);
     prepared->out_bytes = ARENA_ARRAY(making->arena, size_t, binding->n_out);
     const Tensor *few_values[NARROW], **values = few_values;
@@ -284,6 +283,18 @@ static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor 
     TRY(prepared_shapes(prepared, binding, in, values));
     TRY(prepared_outputs(prepared, binding, in));
     return prepared_geometry(prepared, binding, in, threads);
+}
+
+// The shapes of the inputs are kept only where variables are compared with them at each call: 72 bytes an input.
+static Status *prepared_fill(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
+    Preparation *making = prepared->making;
+    Shape few_in[NARROW];
+    bool passing = binding->n_in <= NARROW && !binding->n_variables;
+    making->in = passing ? few_in : ARENA_ARRAY(making->arena, Shape, binding->n_in);
+    Status *status = fill_with(prepared, binding, in, threads);
+    if (passing)
+        making->in = NULL;
+    return status;
 }
 
 // Where sizes change from step to step this runs each time, in the same memory.

@@ -11,7 +11,7 @@
 #include "session/plans.h"
 #include "session/session.h"
 
-enum { NODES = 200, BOUND = 256 << 10, CALLERS = 4, ROUNDS = 300 };
+enum { NODES = 200, BOUND = 1 << 20, CALLERS = 4, ROUNDS = 300 };
 
 static Graph *graph;
 static Mutex graph_lock = MUTEX_INIT;
