@@ -31,7 +31,7 @@ void api_graph_release(TF_Graph *graph) {
     graph_release(graph->graph);
     mutex_clear(&graph->lock);
     free(graph);
-    memory_trim(bytes);
+    trim_heap(bytes);
 }
 
 void TF_DeleteGraph(TF_Graph *graph) {

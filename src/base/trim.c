@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-void memory_trim(size_t freed) {
+void trim_heap(size_t freed) {
 #ifdef __GLIBC__
     if (freed >= TRIM_LEAST)
         malloc_trim(0);

@@ -4,4 +4,4 @@
 
 // After so many bytes were freed. Less than TRIM_LEAST isn't worth the search, which takes a millisecond and more.
 enum { TRIM_LEAST = 16 << 20 };
-void memory_trim(size_t freed);
+void trim_heap(size_t freed);

@@ -290,7 +290,7 @@ void session_free(Session *session) {
     graph_release(session->graph);
     free(session);
     blocks_trim();
-    memory_trim(bytes);
+    trim_heap(bytes);
 }
 
 const DeviceSet *session_devices(const Session *session) {
