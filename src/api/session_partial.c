@@ -70,12 +70,14 @@ static Status *find_run(TF_Session *session, const char *handle, OpenRun **out) 
     return status;
 }
 
+// A call that was refused took nothing: the run goes on as if it had not been made.
 static void leave_run(TF_Session *session, OpenRun *open, const StepSignature *part, bool failed) {
+    bool over = session_partial_is_over(open->run);
     mutex_lock(&session->lock);
     open->busy = false;
-    open->feeds_left -= part->n_feeds;
-    open->fetches_left -= part->n_fetches;
-    bool over = failed || (open->feeds_left <= 0 && open->fetches_left <= 0);
+    open->feeds_left -= failed ? 0 : part->n_feeds;
+    open->fetches_left -= failed ? 0 : part->n_fetches;
+    over |= open->feeds_left <= 0 && open->fetches_left <= 0;
     if (over)
         for (OpenRun **at = &session->runs; *at; at = &(*at)->next)
             if (*at == open) {

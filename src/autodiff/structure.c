@@ -146,9 +146,9 @@ static Status *enter_find(Autodiff *a, Node *node, Info *info) {
 static Status *merge_find(Autodiff *a, Node *node, Info *info) {
     Output first = node->inputs[0];
     if (node->n_inputs == 2 && node_flow(node->inputs[1].node) == FLOW_NEXT && node_flow(first.node) == FLOW_ENTER) {
-        LoopVar *var = var_of(a, first.node);
+        LoopVar *var = info_of(a, first.node)->frame == info->frame ? var_of(a, first.node) : NULL;
         if (!var)
-            return OK;
+            return OK;  // check_frames will say more, if it is asked
         info->var = info_of(a, first.node)->var;
         if (var->merge) {  // two variables begin with the same Enter
             NEED_MEMORY(vec_push(&info->frame->vars, (LoopVar){.enter = first.node}));
@@ -171,7 +171,7 @@ static Status *merge_find(Autodiff *a, Node *node, Info *info) {
 
 static void choice_find(Autodiff *a, Node *node, Info *info) {
     LoopVar *var = node_flow(node->inputs[1].node) == FLOW_LOOP_COND ? var_of(a, node->inputs[0].node) : NULL;
-    if (!var || var->merge != node->inputs[0].node)
+    if (!var || var->merge != node->inputs[0].node || info_of(a, var->merge)->frame != info->frame)
         return;
     info->var = info_of(a, var->merge)->var;
     var->choice = node;
@@ -302,7 +302,23 @@ Status *reach(Autodiff *a, const Output *ys, int ny, const Output *xs, int nx) {
 
 // ---------------------------------------- members and pending counts
 
+// All that a node reads lies in one frame, or else it would never run: what follows relies on that.
+static Status *check_frames(const Autodiff *a, const Node *node) {
+    const Info *info = info_of(a, node);
+    const Frame *in = node_flow(node) == FLOW_ENTER ? info->frame->parent
+                    : node_flow(node) == FLOW_EXIT  ? info_of(a, node->inputs[0].node)->frame
+                                                    : info->frame;
+    NEED(in && (node_flow(node) != FLOW_EXIT || in->parent == info->frame), INVALID_ARGUMENT,
+         "{{node %.*s}} (%.*s): what it waits for lies in another frame than what it reads", NODE_ARGS(node));
+    for (int i = 0; i < node->n_inputs; i++)
+        NEED(info_of(a, node->inputs[i].node)->frame == in, INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): its inputs come from different frames (input %d from '%.*s'); an edge into a loop must go "
+             "through Enter", NODE_ARGS(node), i, STR_ARGS(node->inputs[i].node->name));
+    return OK;
+}
+
 static Status *add_member(Autodiff *a, Node *node) {
+    TRY(check_frames(a, node));
     if (node_flow(node) == FLOW_EXIT) {
         Frame *loop = info_of(a, node->inputs[0].node)->frame;
         if (loop->exits.n == 0)

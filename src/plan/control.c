@@ -51,9 +51,9 @@ static void drop_implied(Node *node, int32_t mark) {
 
 enum { MOST_WAITS = 16 };  // in place of one
 
-// Fed values are there from the start: nobody waits for them.
+// Fed values are there from the start, but in a partial run: nobody waits for them.
 static bool is_feed(const Draft *draft, const Node *node) {
-    for (int i = 0; i < draft->n_feeds; i++)
+    for (int i = 0; i < draft->n_feeds && !draft->options->partial; i++)
         if (draft->feeds[i] == node)
             return true;
     return false;

@@ -88,6 +88,19 @@ static Status *place_node(Framing *f, int32_t i) {
     return OK;
 }
 
+// What NextIteration gives stays in its loop: a Merge of another frame would look for it in iterations that it isn't in.
+static Status *check_back_edges(const Framing *f, int32_t i) {
+    const PlanNode *p = &f->plan->nodes[i];
+    const Node *node = p->binding.node;
+    for (int in = 0; in < node->n_inputs && p->flow == FLOW_MERGE; in++) {
+        const Node *from = node->inputs[in].node;
+        NEED(f->lands[from->mark] == p->frame, INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): its inputs come from different frames (input %d from '%.*s' (%.*s)); an edge into a "
+             "loop must go through Enter, one out of it through Exit", NODE_ARGS(node), in, NODE_ARGS(from));
+    }
+    return OK;
+}
+
 // The lists of a frame, and how its iterations begin, still empty.
 static Status *frame_arrays(Plan *plan, PlanFrame *frame) {
     size_t slots = (size_t)frame->n_slots, nodes = (size_t)frame->n_nodes;
@@ -163,6 +176,8 @@ static Status *find(Framing *f) {
     NEED_MEMORY(f->lands && vec_push(&f->frames, (PlanFrame){.parallel = 1}));
     for (int32_t i = 0; i < f->plan->n_nodes; i++)
         TRY(place_node(f, i));
+    for (int32_t i = 0; i < f->plan->n_nodes; i++)
+        TRY(check_back_edges(f, i));
     return fill_frames(f);
 }
 

@@ -50,6 +50,13 @@ static int feed_of(const Pruning *p, const Met *met, Output edge) {
     return -1;
 }
 
+// The feed that stands for the whole node: a placeholder whose value is given has nothing left to do, and who waits for it
+// has waited. A node with inputs or effects runs even where its value is fed, for the sake of those who wait for it.
+static int feed_for_node(const Pruning *p, Node *node) {
+    bool bare = node->n_inputs == 0 && node->n_outputs == 1 && !node->type->signature.stateful;
+    return bare ? feed_of(p, met_find(p, node), (Output){node, 0}) : -1;
+}
+
 static Status *need_met(Pruning *p, Met *met) {
     if (met->needed)
         return OK;
@@ -99,7 +106,8 @@ static Status *close_backwards(Pruning *p) {
     for (int i = 0; i < s->n_fetches; i++)
         TRY(need(p, s->fetches[i].node));
     for (int i = 0; i < s->n_targets; i++)
-        TRY(need(p, s->targets[i]));
+        if (feed_for_node(p, s->targets[i]) < 0)
+            TRY(need(p, s->targets[i]));
     while (p->stack.n) {
         Node *node = p->stack.p[--p->stack.n];
         for (int i = 0; i < node->n_inputs; i++) {
@@ -109,14 +117,24 @@ static Status *close_backwards(Pruning *p) {
                 TRY(need_met(p, met));
         }
         for (int i = 0; i < node->n_controls; i++)
-            TRY(need(p, node->controls[i]));
+            if (feed_for_node(p, node->controls[i]) < 0)
+                TRY(need(p, node->controls[i]));
     }
+    return OK;
+}
+
+// A function's argument outside of a function has its value from nobody.
+static Status *check_fed(const Node *node) {
+    NEED(node_flow(node) != FLOW_ARG, INVALID_ARGUMENT,
+         "{{node %.*s}} (%.*s): an argument outside of a function must be fed with a value of type %s", NODE_ARGS(node),
+         dtype_name(dtype_base(node->output_types[0])));
     return OK;
 }
 
 // A node as it is, with room for its edges. Attributes, types and shapes are shared with the original, which the session keeps.
 static Status *copy_node(Pruning *p, Node *from) {
     Graph *graph = p->draft->graph;
+    TRY(check_fed(from));
     Node *node = arena_aligned(&graph->arena, sizeof *node, _Alignof(Node));
     NEED_MEMORY(node);
     *node = *from;
@@ -165,8 +183,15 @@ static Status *connect(Pruning *p, Node *from) {
         int feed = feed_of(p, met, from->inputs[i]);
         node->inputs[i] = feed >= 0 ? (Output){p->draft->feeds[feed], 0} : (Output){met->copy, from->inputs[i].index};
     }
-    for (int i = 0; i < from->n_controls; i++)
-        node->controls[i] = met_find(p, from->controls[i])->copy;
+    // Fed values are there from the start, but in a partial run.
+    node->n_controls = 0;
+    for (int i = 0; i < from->n_controls; i++) {
+        int feed = feed_for_node(p, from->controls[i]);
+        if (feed < 0)
+            node->controls[node->n_controls++] = met_find(p, from->controls[i])->copy;
+        else if (p->draft->options->partial)
+            node->controls[node->n_controls++] = p->draft->feeds[feed];
+    }
     return node_insert(p->draft->graph, node);
 }
 
@@ -215,7 +240,8 @@ static Status *copy_all(Pruning *p, const Graph *graph) {
     }
     draft->n_fetches = s->n_fetches;
     for (int i = 0; i < s->n_targets; i++) {
-        draft->targets[i] = met_find(p, s->targets[i])->copy;
+        int feed = feed_for_node(p, s->targets[i]);
+        draft->targets[i] = feed < 0 ? met_find(p, s->targets[i])->copy : draft->feeds[feed];
         draft->targets[i]->is_target = true;
     }
     draft->n_targets = s->n_targets;

@@ -231,11 +231,14 @@ static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iter
     tell(p, node, to, EVERY);
 }
 
-static void exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
+static Status *exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
+    NEED(!frame->exited[node->position], INVALID_ARGUMENT,
+         "got a value in more than one iteration; it must come from the Switch that ends the loop");
     frame->exited[node->position] = 1;
     slot_hold(p, &frame->parent->slots[node->out_place], input(p, node, iteration, 0));
     tell(p, node, frame->parent, EVERY);
+    return OK;
 }
 
 // ---- running nodes
@@ -440,7 +443,7 @@ static Status *run_flow(Propagation *p, const PlanNode *node, Iteration *iterati
         enter(p, node, iteration, false);
         break;
     case FLOW_EXIT:
-        exit_frame(p, node, iteration);
+        TRY(exit_frame(p, node, iteration));
         break;
     case FLOW_NEXT:
         next_iteration(p, node, iteration);
@@ -642,6 +645,22 @@ Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {
     return end(step);
 }
 
+static Status *copy_fetches(const Step *step, Tensor *const *fetches) {
+    Status *status = OK;
+    int i = 0;
+    for (; i < step->plan->n_fetches && !status; i++) {
+        const Tensor *slot = &step->slots[step->plan->fetches[i].slot];
+        if (fetches[i])
+            status = slot->data ? tensor_copy(slot, fetches[i])
+                                : status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "fetch %d was not computed: it is on a "
+                                             "branch that was not taken", i);
+    }
+    for (i -= 2; status && i >= 0; i--)
+        if (fetches[i])
+            tensor_clear(fetches[i]);
+    return status;
+}
+
 Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches) {
     if (!step->propagation || !step->propagation->root)
         TRY(begin(step));
@@ -653,14 +672,7 @@ Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fet
     if (p->status)
         return end(step);
     collect(step, false);
-    for (int i = 0; i < step->plan->n_fetches; i++) {
-        if (!fetches[i])
-            continue;
-        const Tensor *slot = &step->slots[step->plan->fetches[i].slot];
-        NEED(slot->data, INVALID_ARGUMENT, "fetch %d can't be computed from the feeds that were given so far", i);
-        TRY(tensor_copy(slot, fetches[i]));
-    }
-    return OK;
+    return copy_fetches(step, fetches);
 }
 
 void step_free_partial(Step *step) {

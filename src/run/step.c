@@ -153,6 +153,28 @@ static Status *step_fetch(Step *step, Tensor *out_fetches) {
     return OK;
 }
 
+// ---- partial runs
+
+Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *feeds, Tensor *const *fetches) {
+    const Plan *plan = step->plan;
+    AUTO(arena) Arena arena = {0};
+    int32_t *waits = ARENA_ARRAY(&arena, int32_t, plan->n_nodes);  // 1 + a feed that has not come; 0: none
+    NEED_MEMORY(waits);
+    for (int i = 0; i < plan->n_feeds; i++)
+        if (plan->feeds[i].slot >= 0 && !fed[i] && !feeds[i])
+            waits[plan->slots[plan->feeds[i].slot].producer] = i + 1;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        for (int32_t e = 0; waits[i] && e < plan->nodes[i].n_edges; e++)
+            waits[plan->edges[plan->nodes[i].edges + e].node] = waits[i];
+    for (int i = 0; i < plan->n_fetches; i++) {
+        const PlanNode *p = fetches[i] ? &plan->nodes[plan->slots[plan->fetches[i].slot].producer] : NULL;
+        int32_t wait = p ? waits[p - plan->nodes] : 0;
+        NEED(!wait, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): fetch %d can't be computed from the feeds that were given so "
+             "far: it waits for feed %d", NODE_ARGS(p->binding.node), i, wait - 1);
+    }
+    return OK;
+}
+
 Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
     Step *step;
     TRY(step_take(plan, options, &step));

@@ -75,5 +75,7 @@ FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *const *feeds);
 
 // A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of it.
 FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches);
+// Whether the fetches can be had: INVALID_ARGUMENT where one waits for a feed that came neither earlier (`fed`, by feed) nor now.
+FALLIBLE Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *feeds, Tensor *const *fetches);
 // Ends a partial run before or after its last part: what still runs is cancelled and waited for.
 void step_free_partial(Step *step);

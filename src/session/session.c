@@ -308,8 +308,9 @@ struct PartialRun {
     Ticket ticket;
     Arena arena;
     bool over;
-    const Tensor **feeds;  // by feed of the whole
+    const Tensor **feeds;  // by feed of the whole: of the call at hand
     Tensor **fetches;
+    bool *fed, *fetched;   // by earlier calls
     Mutex lock;            // one call at a time
 };
 
@@ -317,7 +318,9 @@ static Status *partial_fill(PartialRun *run, const StepSignature *signature) {
     TRY(signature_copy(&run->arena, signature, &run->signature));
     run->feeds = ARENA_ARRAY(&run->arena, const Tensor *, signature->n_feeds);
     run->fetches = ARENA_ARRAY(&run->arena, Tensor *, signature->n_fetches);
-    NEED_MEMORY(run->feeds && run->fetches);
+    run->fed = ARENA_ARRAY(&run->arena, bool, signature->n_feeds);
+    run->fetched = ARENA_ARRAY(&run->arena, bool, signature->n_fetches);
+    NEED_MEMORY(run->feeds && run->fetches && run->fed && run->fetched);
     TRY(make_plan(run->session, signature, true, &run->plan));
     int place = run->options.place;
     run->options = run->session->options;
@@ -354,7 +357,8 @@ static int find_end(const Output *ends, int n, Output edge) {
     return -1;
 }
 
-static Status *partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
+// What the call gives and wants, by the edges of the whole. Nothing has happened yet: a call that is refused may be made again.
+static Status *check_part(PartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
     const StepSignature *whole = &run->signature;
     NEED(!run->over, FAILED_PRECONDITION, "this partial run has ended");
     memset(run->feeds, 0, (size_t)whole->n_feeds * sizeof *run->feeds);
@@ -363,6 +367,8 @@ static Status *partial_run(PartialRun *run, const StepSignature *part, const Ten
         int at = find_end(whole->feeds, whole->n_feeds, part->feeds[i]);
         NEED(at >= 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): was not among the feeds of the set-up",
              NODE_ARGS(part->feeds[i].node));
+        NEED(!run->fed[at] && !run->feeds[at], INVALID_ARGUMENT, "{{node %.*s}} (%.*s): output %d has already been fed",
+             NODE_ARGS(part->feeds[i].node), part->feeds[i].index);
         NEED(feeds[i]->dtype == run->plan->feeds[at].dtype, INVALID_ARGUMENT,
              "{{node %.*s}} (%.*s): is of type %s, but was fed a %s", NODE_ARGS(part->feeds[i].node),
              dtype_name(run->plan->feeds[at].dtype), dtype_name(feeds[i]->dtype));
@@ -372,17 +378,32 @@ static Status *partial_run(PartialRun *run, const StepSignature *part, const Ten
         int at = find_end(whole->fetches, whole->n_fetches, part->fetches[i]);
         NEED(at >= 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): was not among the fetches of the set-up",
              NODE_ARGS(part->fetches[i].node));
+        NEED(!run->fetched[at] && !run->fetches[at], INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): output %d has already been fetched", NODE_ARGS(part->fetches[i].node),
+             part->fetches[i].index);
         run->fetches[at] = &out[i];
     }
-    return step_continue(run->step, run->feeds, run->fetches);
+    return step_check_part(run->step, run->fed, run->feeds, run->fetches);
 }
 
 Status *session_partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
     mutex_lock(&run->lock);
-    Status *status = partial_run(run, part, feeds, out);
-    run->over |= status != OK;
+    Status *status = check_part(run, part, feeds, out);
+    if (!status) {
+        run->step->context.deadline = deadline_of(run->session, &run_settings_default);
+        status = step_continue(run->step, run->feeds, run->fetches);
+        run->over = status != OK;
+        for (int i = 0; i < run->signature.n_feeds; i++)
+            run->fed[i] |= run->feeds[i] != NULL;
+        for (int i = 0; i < run->signature.n_fetches; i++)
+            run->fetched[i] |= run->fetches[i] != NULL;
+    }
     mutex_unlock(&run->lock);
     return status;
+}
+
+bool session_partial_is_over(const PartialRun *run) {
+    return run->over;
 }
 
 void session_partial_end(PartialRun *run) {

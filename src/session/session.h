@@ -55,4 +55,6 @@ typedef struct PartialRun PartialRun;
 FALLIBLE Status *session_partial_begin(Session *session, const StepSignature *signature, PartialRun **out);
 FALLIBLE Status *session_partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds,
                                      Tensor *out);
+// Whether a call has failed in running, rather than been refused: what follows is refused, too. Of its caller's own calls.
+bool session_partial_is_over(const PartialRun *run);
 void session_partial_end(PartialRun *run);

@@ -39,7 +39,14 @@ bool buffer_shall_fail(void) {
 
 // ---- spare blocks: each thread keeps a few of each small size, so that a late value costs 5 ns instead of 40
 
-enum { SPARE_CLASSES = 9, SMALLEST_SPARE = 256, SPARES_OF_A_CLASS = 32 };  // blocks of 256 bytes to 64 KiB
+enum { SPARE_CLASSES = 9, SMALLEST_SPARE = 256 };  // blocks of 256 bytes to 64 KiB
+
+// The address sanitizer sees a block that is used after it was freed only where it is really freed.
+#if defined __SANITIZE_ADDRESS__ || (defined __clang__ && __has_feature(address_sanitizer))
+enum { SPARES_OF_A_CLASS = 0 };
+#else
+enum { SPARES_OF_A_CLASS = 32 };
+#endif
 
 typedef struct SpareBlock {
     struct SpareBlock *next;

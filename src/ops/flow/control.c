@@ -77,7 +77,8 @@ LOOP_OP(RefNextIteration, "ref ", "", "Passes a reference to the next iteration 
 
 const Op op_LoopCond = {
     .signature = "LoopCond(input: bool) -> output: bool", .doc = "Decides whether the loop goes on.",
-    .shape = shape_unchanged, .host = BIT(0), .host_out = BIT(0), .flow = FLOW_LOOP_COND, .flags = OP_NO_GRADIENT,
+    .shape = shape_unchanged, .host = BIT(0), .host_out = BIT(0), .alias = BIT(0), .flow = FLOW_LOOP_COND,
+    .cpu = ANY_TYPE(kernel_nothing), .flags = OP_NO_GRADIENT,  // outside of loops an identity
 };
 
 const Op op_ControlTrigger = {
