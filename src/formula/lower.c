@@ -68,21 +68,10 @@ static Status *lower_call(Formula *f, Controls *controls) {
 
 // ---------------------------------------- conditionals
 
-// As TensorFlow's If does it: numbers are true when not zero, strings and larger tensors when not empty.
+// Numbers are true when not zero, strings and larger tensors when not empty.
 static Output truth(Formula *f, Output value) {
-    DType type = output_type(value);
-    int rank = output_shape(value)->rank;
-    if (type == DT_bool)
-        return value;
-    if (rank > 0)
-        return Greater(SizeOf(value), Int(0));
-    if (rank == 0 && type == DT_string)
-        return NotEqual(formula_1(f, "StringLength", value), Int(0));
-    if (rank == 0 || dtype_is_float(type) || dtype_is_integer(type))
-        return Cast(value, DT_bool);
-    formula_fail(f, status_new(UNIMPLEMENTED, __FILE__, __LINE__, "a condition of type %s and unknown rank",
-                               dtype_name(type)));
-    return NONE;
+    bool is_one = output_type(value) == DT_bool && output_shape(value)->rank == 0;
+    return is_one ? value : formula_1(f, "ToBool", value);
 }
 
 // One side of a conditional: its function over its side of the Switches.

@@ -936,7 +936,6 @@ TextLineReaderV2() -> reader_handle: resource; skip_header_lines: int = 0; conta
 ThreadPoolDataset(input_dataset: variant, thread_pool: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ThreadPoolHandle() -> handle: resource; num_threads: int; max_intra_op_parallelism: int = 1; display_name: string; container: string = ""; shared_name: string = ""; stateful
 TileGrad(input: T, multiples: int32) -> output: T; T: type; deprecated(3, "use Sum")
-ToBool(input: T) -> output: bool; T: type
 TopKUnique(input: float) -> topk: float, topk_indices: int32; k: int
 TopKWithUnique(input: float) -> topk: float, topk_indices: int32; k: int
 TpuHandleToProtoKey(uid: int64) -> proto_keys: string

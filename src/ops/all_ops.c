@@ -9,7 +9,7 @@
 
 #define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
-    X(NextIteration) X(RefNextIteration) X(LoopCond) X(ControlTrigger) \
+    X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
     X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(While) X(StatelessWhile) \
     X(EmptyTensorList) X(TensorListReserve) X(TensorListFromTensor) X(TensorListSplit) X(TensorListPushBack) \
     X(TensorListPopBack) X(TensorListLength) X(TensorListElementShape) X(TensorListGetItem) X(TensorListSetItem) \

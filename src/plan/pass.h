@@ -44,6 +44,7 @@ FALLIBLE Status *pass_fuse(Draft *draft);
 bool control_may_pass_over(const Draft *draft, const Node *node);
 FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
 FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
+FALLIBLE Status *pass_requests(Draft *draft);  // INVALID_ARGUMENT where devices are asked for that are not there, or not together
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);

@@ -29,6 +29,7 @@ typedef struct {
 // folding looks for constants; fusion comes last, since nothing sees through a fused node.
 static const PassRow chain[] = {
     {pass_expand, -1},
+    {pass_requests, -1},
     {pass_deref, -1},
     {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},

@@ -412,7 +412,7 @@ static Status *merge(Propagation *p, const PlanNode *node, Iteration *iteration)
 
 static Status *run_switch(Propagation *p, const PlanNode *node, Iteration *iteration, int32_t *out_live) {
     const Tensor *choice = &input(p, node, iteration, 1)->tensor;
-    NEED(tensor_count(choice) == 1, INVALID_ARGUMENT, "pred must be a scalar, got shape %s", shape_text(&choice->shape));
+    NEED(choice->shape.rank == 0, INVALID_ARGUMENT, "pred must be a scalar, got shape %s", shape_text(&choice->shape));
     int live = choice->dtype == DT_bool ? *(const bool *)choice->data : (int)tensor_int(choice, 0);
     if (live < 0 || live >= node->binding.n_out)
         live = node->binding.n_out - 1;  // _SwitchN: out of range takes the last

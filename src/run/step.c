@@ -7,10 +7,15 @@
 #include "run/kernels.h"
 #include "run/stress.h"
 
+// Ids of steps are unlike all others of the process: each Step counts its own runs from where it began.
+enum { RUNS_OF_A_STEP = 36 };  // bits
+
 static Status *step_new(Plan *plan, Step **out) {
     Step *step = buffer_shall_fail() ? NULL : calloc(1, sizeof *step);
     NEED(step, RESOURCE_EXHAUSTED, "out of memory for a step");
     step->plan = plan;
+    static _Atomic uint64_t made;
+    step->last_id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) << RUNS_OF_A_STEP;
     atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
     atomic_store_explicit(&plan->sweep_step, step_sweep, memory_order_relaxed);
     step->late = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
@@ -95,6 +100,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     context->caller = options->caller;
     context->allocator = &host_allocator;
     context->done = step_completed;
+    context->step_id = options->step_id ? options->step_id : ++step->last_id;
     *out = step;
     return OK;
 }

@@ -49,6 +49,7 @@ struct Step {
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
     const struct StepOptions *options;
+    uint64_t last_id;                 // of the runs of this step
     Arena arena;
 };
 
@@ -60,6 +61,7 @@ typedef struct StepOptions {
     const struct Caller *caller;
     int inter_threads, intra_threads;
     int depth;                           // of function calls
+    uint64_t step_id;                    // that a call is part of; 0: a step of its own
     int place;                           // of the calling thread (thread/place.h)
 } StepOptions;
 

@@ -107,6 +107,7 @@ static Status *run_call(const Caller *caller, Kernel *k, Str function, const Att
     options.deadline = k->step->deadline;
     options.depth = outer->options->depth + 1;
     options.place = thread_place();
+    options.step_id = k->step->step_id;
     return step_run(call->plan, &options, feeds, out_results);
 }
 

@@ -42,7 +42,12 @@ bool buffer_shall_fail(void) {
 enum { SPARE_CLASSES = 9, SMALLEST_SPARE = 256 };  // blocks of 256 bytes to 64 KiB
 
 // The address sanitizer sees a block that is used after it was freed only where it is really freed.
-#if defined __SANITIZE_ADDRESS__ || (defined __clang__ && __has_feature(address_sanitizer))
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
 enum { SPARES_OF_A_CLASS = 0 };
 #else
 enum { SPARES_OF_A_CLASS = 32 };

@@ -1,4 +1,5 @@
 // Control flow — Switch, Merge and the loop ops: tags for the machine, which runs them itself.
+#include "loops/cast.h"
 #include "ops/op.h"
 
 static Status *switch_shape(Shapes *s) {
@@ -79,6 +80,28 @@ const Op op_LoopCond = {
     .signature = "LoopCond(input: bool) -> output: bool", .doc = "Decides whether the loop goes on.",
     .shape = shape_unchanged, .host = BIT(0), .host_out = BIT(0), .alias = BIT(0), .flow = FLOW_LOOP_COND,
     .cpu = ANY_TYPE(kernel_nothing), .flags = OP_NO_GRADIENT,  // outside of loops an identity
+};
+
+// What a condition comes to: a number is true when not zero, a string when not empty, a larger tensor when it has elements.
+static Status *to_bool_run(Kernel *k) {
+    const Tensor *x = k->in[0];
+    bool *out = k->out[0]->data;
+    CastLoop loop;
+    if (x->shape.rank > 0) {
+        *out = tensor_count(x) > 0;
+    } else if (x->dtype == DT_string) {
+        *out = tstring_str(x->data).n > 0;
+    } else {
+        NEED(cast_find(x->dtype, DT_bool, &loop), INVALID_ARGUMENT, "a scalar of type %s is neither true nor false",
+             dtype_name(x->dtype));
+        cast_run(&loop, x->data, out, 1);
+    }
+    return OK;
+}
+
+const Op op_ToBool = {
+    .signature = "ToBool(input: T) -> output: bool; T: type", .doc = "What the tensor comes to as a condition.",
+    .shape = shape_scalar, .host_out = BIT(0), .cpu = ANY_TYPE(to_bool_run), .flags = OP_CHEAP | OP_NO_GRADIENT,
 };
 
 const Op op_ControlTrigger = {

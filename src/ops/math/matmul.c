@@ -54,14 +54,14 @@ typedef struct {
     GemmPlan plan;                        // with this call's bias
     const char *a, *b;
     char *c;
-    Slots slots;                          // of scratch
+    Lanes lanes;
 } Work;
 
 static void product_range(void *arg, int64_t first, int64_t last) {
     Work *w = arg;
     const Product *p = w->k->own;
-    int slot = slot_take(&w->slots, p->slots);
-    char *scratch = (char *)w->k->scratch + (size_t)slot * p->plan.scratch;
+    int lane = lanes_take(&w->lanes);
+    void *scratch = lanes_memory(&w->lanes, lane);
     for (int64_t unit = first; unit < last;) {
         int64_t product = unit / p->plan.units, begin = unit % p->plan.units;
         int64_t end = min_i64(p->plan.units, begin + last - unit);
@@ -76,7 +76,7 @@ static void product_range(void *arg, int64_t first, int64_t last) {
                  begin, end);
         unit += end - begin;
     }
-    slot_give(&w->slots, slot);
+    lanes_give(&w->lanes, lane);
 }
 
 // One input as the loops take it: where it lies, or a copy in scratch.
@@ -117,6 +117,7 @@ Status *matmul_run(Kernel *k) {
               .b = prepared_input(k, p, 1, p->conjugate_b, p->at_b), .c = k->out[0]->data};
     if (p->widen)
         w.c = (char *)k->scratch + p->at_c;
+    lanes_open(k, &p->lanes, &w.lanes);
     int64_t units = p->products * p->plan.units;
     if (units)
         kernel_parallel(k, units, p->cost, product_range, &w);
@@ -205,11 +206,10 @@ static Status *product_prepare(Prepare *p) {
     GemmShape shape = {.m = dim_of(c, 2), .n = dim_of(c, 1), .k = dim_of(a, ta ? 2 : 1), .lda = dim_of(a, 1),
                        .ldb = dim_of(b, 1), .ldc = dim_of(c, 1), .ta = ta, .tb = tb,
                        .relu = own->epilogue.activation == ACTIVATION_RELU};
-    int threads = p->threads < 1 ? 1 : p->threads > MOST_SLOTS ? MOST_SLOTS : p->threads;
+    int threads = p->threads < 1 ? 1 : p->threads;
     TRY(plan_batches(p, &shape, compute, threads));
     own->size = (int64_t)dtype_size(compute);
-    own->slots = threads;
-    p->scratch = own->plan.scratch * (size_t)threads;
+    lanes_prepare(p, own->plan.scratch, own->products * own->plan.units, &own->lanes);
     bool conjugates = row->conjugate && dtype_is_complex(dtype);
     NEED(!conjugates || !own->widen, UNIMPLEMENTED, "products of %s as %s", dtype_name(dtype), dtype_name(out));
     own->conjugate_a = conjugates && ta;
@@ -231,9 +231,9 @@ static Status *product_prepare(Prepare *p) {
     own->cost = units > 0 ? p->cost / units + 1 : 1;
     p->how = "loops";
     bool fused = own->epilogue.bias || own->epilogue.activation;
-    if (own->products == 1 && !own->widen && !conjugates && (p->cost < SMALL_COST || threads == 1))
+    if (own->products == 1 && !own->widen && !conjugates && (p->cost < KERNEL_WORTH_SHARING || threads == 1))
         p->run = fused ? small_fused_run : small_run;
-    return matmul_choose_library(p, &shape, p->cost < SMALL_COST ? 1 : threads);
+    return matmul_choose_library(p, &shape, p->cost < KERNEL_WORTH_SHARING ? 1 : threads);
 }
 
 // ---------------------------------------- a product and what follows it

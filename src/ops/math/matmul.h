@@ -1,10 +1,10 @@
 // Product — what the matrix products share: geometry, the loops' plan, the library's objects.
 #pragma once
+#include "kernel/lanes.h"
 #include "loops/cast.h"
 #include "loops/gemm.h"
 #include "loops/onednn.h"
 #include "ops/nn/epilogue.h"
-#include "ops/math/slots.h"
 #include "ops/nn/packed.h"
 
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
     int64_t step_c;
     int64_t size;                         // bytes of an element as computed
     int64_t cost;                         // ns per unit
-    int slots;
+    LanePlan lanes;                       // of the loops
     bool widen, conjugate_a, conjugate_b;
     size_t at_a, at_b, at_c;              // of prepared copies in scratch, where there are any
     CastLoop widening, narrowing;
@@ -27,7 +27,7 @@ typedef struct {
     OnednnOp *packed;                     // for weights that are kept; NULL: none
     int64_t part, parts;                  // the library's rows at a time, and how many times; 1: the whole product at once
     OnednnOp *last;                       // for the last part, where that has fewer rows
-    size_t part_scratch;                  // of each
+    LanePlan part_lanes;                  // of these
     Packing packing;
 } Product;
 

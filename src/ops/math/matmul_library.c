@@ -50,7 +50,7 @@ static Status *library_run(Kernel *k) {
 
 typedef struct {
     Kernel *k;
-    Slots slots;
+    Lanes lanes;
     _Atomic bool failed;
 } Parts;
 
@@ -58,22 +58,23 @@ static void part_range(void *arg, int64_t first, int64_t last) {
     Parts *work = arg;
     const Product *p = work->k->own;
     const GemmShape *s = &p->plan.shape;
-    int slot = slot_take(&work->slots, p->slots);
+    int lane = lanes_take(&work->lanes);
     const float *a = work->k->in[0]->data, *b = work->k->in[1]->data, *bias = p->epilogue.bias ? work->k->in[2]->data : NULL;
     float *c = work->k->out[0]->data;
-    char *scratch = (char *)work->k->scratch + (size_t)slot * p->part_scratch;
+    void *scratch = lanes_memory(&work->lanes, lane);
     for (int64_t i = first; i < last; i++) {
         int64_t row = i * p->part;
         OnednnOp *op = i == p->parts - 1 && p->last ? p->last : p->library;
         if (!onednn_run(op, a + row * (s->ta ? 1 : s->lda), b, bias, c + row * s->ldc, scratch))
             work->failed = true;
     }
-    slot_give(&work->slots, slot);
+    lanes_give(&work->lanes, lane);
 }
 
 static Status *library_run_parts(Kernel *k) {
     const Product *p = k->own;
     Parts work = {.k = k};
+    lanes_open(k, &p->part_lanes, &work.lanes);
     kernel_parallel(k, p->parts, p->cost, part_range, &work);
     NEED(!work.failed, INTERNAL, "oneDNN failed in %s", onednn_name(p->library));
     matmul_finish(k);
@@ -124,7 +125,7 @@ static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, boo
         return OK;
     TRY(prepare_cleanup(p, free_library, own->library));
     own->part = part.m, own->parts = parts;
-    own->part_scratch = onednn_scratch(own->library);
+    size_t scratch = onednn_scratch(own->library);
     part.m = shape->m - own->part * (parts - 1);
     if (part.m != own->part) {
         own->last = make(&own->plan, &part, &same, false, 1);
@@ -134,12 +135,14 @@ static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, boo
             return OK;
         }
         TRY(prepare_cleanup(p, free_library, own->last));
-        own->part_scratch = larger(own->part_scratch, onednn_scratch(own->last));
+        scratch = larger(scratch, onednn_scratch(own->last));
     }
     own->activates = own->epilogue.activation && !epilogue.activation;
     own->cost = p->cost / parts + 1;
-    size_t scratch = own->part_scratch * (size_t)own->slots;
-    p->scratch = larger(p->scratch, scratch);
+    size_t before = p->scratch;  // of the loops, which don't run
+    p->scratch = 0;
+    lanes_prepare(p, scratch, parts, &own->part_lanes);
+    p->scratch = larger(p->scratch, before);
     p->how = onednn_name(own->library);
     p->run = library_run_parts;
     *out = true;

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "ops/math/slots.h"
 
 enum {
     BLOCK = 1 << 18,             // elements: what the second level of cache holds
@@ -72,12 +71,10 @@ static size_t reserve(Prepare *p, size_t bytes) {
     return at;
 }
 
-static void reserve_slots(Prepare *p, ProductSum *s, int threads, size_t work) {
+static void reserve_lanes(Prepare *p, ProductSum *s, int threads, size_t work) {
     int64_t units = s->use == PRODUCT_ADDED ? s->plan.units : s->down * s->across;
-    s->slots = (int)max_i64(1, min_i64(threads, units));
     s->cost = units ? p->cost / units + 1 : 1;
-    s->slot = s->at_work + round_up(work, 64);
-    s->at_slots = reserve(p, s->slot * (size_t)s->slots);
+    lanes_prepare(p, s->at_work + work, min_i64(threads, units), &s->lanes);
 }
 
 Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s) {
@@ -95,10 +92,10 @@ Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s
     s->m = out.dims[0], s->n = out.dims[1];
     s->terms = terms, s->first = first, s->use = use;
     s->size = (int64_t)dtype_size(dtype);
-    int threads = p->threads < 1 ? 1 : p->threads > MOST_SLOTS ? MOST_SLOTS : p->threads;
+    int threads = p->threads < 1 ? 1 : p->threads;
     double ns = (double)s->m * (double)s->n * (double)(k + 8) / 50;
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
-    threads = ns < SMALL_COST ? 1 : threads;
+    threads = ns < KERNEL_WORTH_SHARING ? 1 : threads;
     cut(s, threads);
     int64_t ld_a = ta ? s->m : k, ld_b = tb ? k : s->n;
     GemmShape shape = {.m = s->rows, .n = s->columns, .k = k, .lda = ld_a, .ldb = ld_b,
@@ -116,7 +113,7 @@ Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s
         s->at_b = reserve(p, (size_t)(k * s->n * s->size));
     }
     s->at_work = use == PRODUCT_IN_BLOCKS ? round_up((size_t)(s->rows * s->columns * s->size), 64) : 0;
-    reserve_slots(p, s, threads, work);
+    reserve_lanes(p, s, threads, work);
     return OK;
 }
 
@@ -129,16 +126,16 @@ typedef struct {
     char *out;
     ProductBlockFn *fn;
     void *arg;
-    Slots slots;
+    Lanes lanes;
 } Work;
 
-static void one_block(const Work *w, int64_t row, int64_t column, char *slot) {
+static void one_block(const Work *w, int64_t row, int64_t column, char *lane) {
     const ProductSum *s = w->sum;
     const GemmShape *whole = &s->plan.shape;
     int64_t rows = min_i64(s->rows, s->m - row), columns = min_i64(s->columns, s->n - column);
     const char *a = w->a + (whole->ta ? row : row * whole->lda) * s->size;
     const char *b = w->b + (whole->tb ? column * whole->ldb : column) * s->size;
-    char *c = s->use == PRODUCT_KEPT ? w->out + (row * whole->ldc + column) * s->size : slot, *work = slot + s->at_work;
+    char *c = s->use == PRODUCT_KEPT ? w->out + (row * whole->ldc + column) * s->size : lane, *work = lane + s->at_work;
     if (rows == s->rows && columns == s->columns) {
         if (!s->library || !onednn_run(s->library, a, b, NULL, c, work))
             gemm_run(&s->plan, a, b, c, work, 0, 1);
@@ -155,11 +152,10 @@ static void one_block(const Work *w, int64_t row, int64_t column, char *slot) {
 static void block_range(void *arg, int64_t first, int64_t last) {
     Work *w = arg;
     const ProductSum *s = w->sum;
-    int slot = slot_take(&w->slots, s->slots);
+    int lane = lanes_take(&w->lanes);
     for (int64_t i = first; i < last; i++)
-        one_block(w, i / s->across * s->rows, i % s->across * s->columns,
-                  (char *)w->k->scratch + s->at_slots + (size_t)slot * s->slot);
-    slot_give(&w->slots, slot);
+        one_block(w, i / s->across * s->rows, i % s->across * s->columns, lanes_memory(&w->lanes, lane));
+    lanes_give(&w->lanes, lane);
 }
 
 // The matrices in inputs [first, first + n), one under the other.
@@ -185,9 +181,10 @@ static void bring_together(Work *w) {
 static void run(Work *w) {
     const ProductSum *s = w->sum;
     int64_t blocks = s->down * s->across;
+    lanes_open(w->k, &s->lanes, &w->lanes);
     bring_together(w);
     if (blocks == 1)
-        one_block(w, 0, 0, (char *)w->k->scratch + s->at_slots);
+        one_block(w, 0, 0, lanes_memory(&w->lanes, 0));
     else if (blocks)
         kernel_parallel(w->k, blocks, s->cost, block_range, w);
 }
@@ -210,16 +207,16 @@ typedef struct {
 static void add_range(void *arg, int64_t first, int64_t last) {
     Adding *adding = arg;
     Work *w = &adding->work;
-    const ProductSum *s = w->sum;
-    int slot = slot_take(&w->slots, s->slots);
-    char *scratch = (char *)w->k->scratch + s->at_slots + (size_t)slot * s->slot;
+    int lane = lanes_take(&w->lanes);
+    void *scratch = lanes_memory(&w->lanes, lane);
     gemm_run(&adding->plan, w->a, w->b, w->out, scratch, first, last);
-    slot_give(&w->slots, slot);
+    lanes_give(&w->lanes, lane);
 }
 
 void product_sum_add(Kernel *k, const ProductSum *sum, double scale, void *to) {
     Adding adding = {.work = {.k = k, .sum = sum, .out = to}, .plan = sum->plan};
     adding.plan.shape.scale = scale;
+    lanes_open(k, &sum->lanes, &adding.work.lanes);
     bring_together(&adding.work);
     if (sum->plan.units)
         kernel_parallel(k, sum->plan.units, sum->cost, add_range, &adding);

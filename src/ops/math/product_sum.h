@@ -5,6 +5,7 @@
 // A block has whole rows where they aren't very long, so that what lies like the sum is walked from end to end.
 #pragma once
 #include "graph/build.h"
+#include "kernel/lanes.h"
 #include "loops/gemm.h"
 #include "loops/onednn.h"
 #include "ops/op.h"
@@ -23,10 +24,10 @@ typedef struct {
     int64_t down, across;        // blocks
     int64_t size, cost;          // bytes of an element, ns of a block
     int terms, first;            // the first a; the other ones and then the b's are behind it
-    int slots;                   // threads that work at once
     ProductUse use;
     size_t at_a, at_b;           // in scratch, where several terms lie one under the other
-    size_t at_slots, slot, at_work;   // each thread's bytes, and where behind its block the loops' own begin
+    LanePlan lanes;
+    size_t at_work;              // where in a lane, behind its block, the loops' own memory begins
 } ProductSum;
 
 // Shape of one term, merged into *out. INVALID_ARGUMENT where the matrices don't fit.

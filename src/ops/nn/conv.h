@@ -1,10 +1,10 @@
 // Conv — what the convolutions and their gradients share: geometry, staging, the call of the loops.
 #pragma once
+#include "kernel/lanes.h"
 #include "loops/onednn.h"
 #include "loops/winograd.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/geometry.h"
-#include "ops/nn/lanes.h"
 #include "ops/nn/packed.h"
 #include "ops/nn/staging.h"
 

@@ -1,6 +1,6 @@
 // LRN — each element divided by a power of the squares of its neighbours among the channels; and the gradient.
+#include "kernel/lanes.h"
 #include "loops/norm.h"
-#include "ops/nn/lanes.h"
 #include "ops/nn/staging.h"
 #include "ops/op.h"
 

@@ -10,7 +10,7 @@ Status *product_plan(Prepare *p, const GemmShape *shape, size_t *lane_bytes, Pro
     *out = (Product){.cost = 1};
     if (!shape->m || !shape->n || !shape->k)
         return OK;
-    int threads = p->threads < 1 ? 1 : p->threads > MOST_LANES ? MOST_LANES : p->threads;
+    int threads = p->threads < 1 ? 1 : p->threads;
     NEED(gemm_prepare(DT_float, shape, 1, 0, 0, 0, threads, &out->plan), INTERNAL, "no product of float");
     double ns = (double)shape->m * (double)shape->n * (double)shape->k / 8;
     if (out->plan.units)

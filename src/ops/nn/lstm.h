@@ -3,9 +3,9 @@
 // A cell of one step and a block of many are the same: the block has its length in front of the other inputs and time as
 // the first dimension. Everything is computed as float. The four gates of a row lie one behind the other.
 #pragma once
+#include "kernel/lanes.h"
 #include "loops/elementwise.h"
 #include "loops/gemm.h"
-#include "ops/nn/lanes.h"
 #include "ops/nn/staging.h"
 #include "ops/op.h"
 

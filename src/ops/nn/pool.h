@@ -1,7 +1,7 @@
 // Pool — what the pooling ops share: geometry and staging.
 #pragma once
+#include "kernel/lanes.h"
 #include "ops/nn/geometry.h"
-#include "ops/nn/lanes.h"
 #include "ops/nn/staging.h"
 
 // Op.row of a pool; NULL stands for all false.
