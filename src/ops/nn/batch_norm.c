@@ -63,6 +63,12 @@ Status *norm_grad_shape(Shapes *s) {
     return OK;
 }
 
+Status *norm_again_shape(Shapes *s) {
+    Shape channels;
+    TRY(channels_of(s, 1, (const int[]){2, 3, 4, 5}, 4, &channels));
+    return shape_merge(&s->in[0], &s->in[1], &s->out[0]);
+}
+
 // ---------------------------------------- geometry
 
 // x as four dimensions, which staging can turn: [n, c, rest, 1] for planes.

@@ -22,6 +22,7 @@ Status *norm_again_prepare(Prepare *p);
 Status *norm_again_run(Kernel *k);
 // Inputs: dy, x, scale, mean, variance; with a relu also a reserve, the offset and y.
 Status *norm_grad_shape(Shapes *s);
+Status *norm_again_shape(Shapes *s);
 Status *norm_grad_prepare(Prepare *p);
 Status *norm_grad_run(Kernel *k);
 

@@ -136,8 +136,8 @@ const Op op__FusedBatchNormEx = {
 const Op op__FusedBatchNormAgain = {
     .signature = "_FusedBatchNormAgain(y: T, x: T, scale: U, offset: U, mean: U, variance: U, "
                  "side_input: num_side_inputs * T) -> again: T; " EX_ATTRIBUTES,
-    .doc = "y, which may be found again from the other inputs.", .shape = shape_unchanged, .prepare = norm_again_prepare,
-    .own_size = sizeof(Norm), .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .again = norm_again_run,
+    .doc = "y, which may be found again from the other inputs.", .shape = norm_again_shape, .prepare = norm_again_prepare,
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .same_rows = 1, .again = norm_again_run,
     .flags = OP_NO_GRADIENT,
 };
 const Op op__FusedBatchNormGradEx = {
