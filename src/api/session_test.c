@@ -182,7 +182,15 @@ START_TEST(partial_runs) {
     ok();
     TF_SessionPRunSetup(session, feeds, 2, fetches, 2, NULL, 0, &abandoned, s);
     ok();
-    TF_Tensor *two = number(2), *out;
+    TF_Tensor *two = number(2), *out, *wrong = TF_AllocateTensor(TF_INT32, NULL, 0, 4);
+    // What is refused takes nothing, and the run goes on.
+    TF_SessionPRun(session, handle, &a, &wrong, 1, &x, &out, 1, NULL, 0, s);
+    failed(TF_INVALID_ARGUMENT, "fed a int32");
+    TF_SessionPRun(session, handle, &x, &two, 1, &x, &out, 1, NULL, 0, s);
+    failed(TF_INVALID_ARGUMENT, "not among the feeds");
+    TF_SessionPRun(session, handle, &a, &two, 1, &y, &out, 1, NULL, 0, s);
+    failed(TF_INVALID_ARGUMENT, "can't be computed");
+    TF_DeleteTensor(wrong);
     TF_SessionPRun(session, handle, &a, &two, 1, &x, &out, 1, NULL, 0, s);
     ok();
     ck_assert_float_eq(*(float *)TF_TensorData(out), 3);

@@ -2,7 +2,10 @@
 #include <check.h>
 
 #include "autodiff/autodiff.h"
+#include "graph/graph_def.h"
 #include "plan/plan_test.h"
+#include "proto/text.h"
+#include "tensor/literal.h"
 
 enum { ALL = BIT(PASSES) - 1 };
 
@@ -113,6 +116,76 @@ START_TEST(gradient_across_frames) {
     Output y = Op("Exit", m);
     GOOD(formula.status);
     refused(autodiff_gradients(graph, STR(""), &y, 1, &x, 1, NULL, &dx), INVALID_ARGUMENT, "{{node t/", "");
+}
+END_TEST
+
+// ---------------------------------------- conditions
+
+#define CONSTANT(name, dtype, value)                                                                                   \
+    "node_def { name: '" name "' op: 'Const' attr { key: 'dtype' value { type: " dtype " } } attr { key: 'value' value { " \
+    "tensor { dtype: " dtype " tensor_shape { } " value " } } } }"
+#define TYPE(name, dtype) "attr { key: '" name "' value { type: " dtype " } }"
+#define CALLS(name, function) "attr { key: '" name "' value { func { name: '" function "' } } }"
+
+static const char functions[] =
+    "library { "
+    "function { signature { name: 'yes' output_arg { name: 'o' type: DT_INT32 } } " CONSTANT("c", "DT_INT32", "int_val: 1")
+    " ret { key: 'o' value: 'c:output:0' } } "
+    "function { signature { name: 'no' output_arg { name: 'o' type: DT_INT32 } } " CONSTANT("c", "DT_INT32", "int_val: 0")
+    " ret { key: 'o' value: 'c:output:0' } } "
+    "function { signature { name: 'same' input_arg { name: 'i' type: DT_INT32 } output_arg { name: 'o' type: DT_INT32 } } "
+    "node_def { name: 'x' op: 'Identity' input: 'i' " TYPE("T", "DT_INT32") " } ret { key: 'o' value: 'x:output:0' } } "
+    "function { signature { name: 'less' input_arg { name: 'i' type: DT_INT32 } output_arg { name: 'o' type: DT_INT32 } } "
+    CONSTANT("c", "DT_INT32", "int_val: 1") " node_def { name: 'x' op: 'Sub' input: 'i' input: 'c:output:0' "
+    TYPE("T", "DT_INT32") " } ret { key: 'o' value: 'x:z:0' } } } ";
+
+static void import(const char *nodes) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text whole = {0}, bytes = {0};
+    AUTO(import_results) ImportResults results = {0};
+    GraphDef *def;
+    text_format(&whole, "%s%s", functions, nodes);
+    GOOD(PROTO_PARSE(GraphDef, &arena, text_str(&whole), &def));
+    GOOD(PROTO_ENCODE(GraphDef, def, &bytes));
+    GOOD(graph_import(graph, text_str(&bytes), NULL, &results));
+}
+
+// Checked against TensorFlow's If.
+static const struct {
+    const char *type, *value;
+    int wanted;
+} conditions[] = {
+    {"DT_FLOAT", "float [0 0]", 1}, {"DT_FLOAT", "float []", 0}, {"DT_FLOAT", "float [0]", 1}, {"DT_FLOAT", "float 0.5", 1},
+    {"DT_FLOAT", "float 0", 0}, {"DT_STRING", "[\"\"]", 1}, {"DT_STRING", "\"\"", 0}, {"DT_STRING", "\"x\"", 1},
+    {"DT_INT8", "int8 0", 0}, {"DT_BOOL", "[false]", 1}, {"DT_BOOL", "bool []", 0}, {"DT_BOOL", "true", 1},
+};
+
+START_TEST(conditions_of_any_kind) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text nodes = {0};
+    const char *type = conditions[_i].type;
+    text_format(&nodes, "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } } node { name: 'y' op: '%s' "
+                "input: 'p' attr { key: 'Tcond' value { type: %s } } attr { key: 'Tin' value { list { } } } attr { key: 'Tout' "
+                "value { list { type: DT_INT32 } } } " CALLS("then_branch", "yes") CALLS("else_branch", "no") " }", type,
+                _i % 2 ? "If" : "StatelessIf", type);
+    text_char(&nodes, 0);
+    import(nodes.p);
+    AUTO(tensor) Tensor value = {0}, out = {0};
+    size_t consumed;
+    GOOD(literal_parse(str_of(conditions[_i].value), DT_INVALID, &value, &consumed));
+    GOOD(run((Output){graph_find(graph, STR("y")), 0}, (Output){graph_find(graph, STR("p")), 0}, &value, &out));
+    ck_assert_int_eq(*(int32_t *)out.data, conditions[_i].wanted);
+}
+END_TEST
+
+START_TEST(while_not_zero) {
+    import("node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: DT_INT32 } } } node { name: 'y' op: 'While' "
+           "input: 'p' attr { key: 'T' value { list { type: DT_INT32 } } } " CALLS("cond", "same") CALLS("body", "less") " }");
+    AUTO(tensor) Tensor value = {0}, out = {0};
+    size_t consumed;
+    GOOD(literal_parse(STR("int32 5"), DT_INVALID, &value, &consumed));
+    GOOD(run((Output){graph_find(graph, STR("y")), 0}, (Output){graph_find(graph, STR("p")), 0}, &value, &out));
+    ck_assert_int_eq(*(int32_t *)out.data, 0);
 }
 END_TEST
 
@@ -244,6 +317,8 @@ int main(void) {
     tcase_add_test(c, exit_more_than_once);
     tcase_add_test(c, switch_wants_a_scalar);
     tcase_add_test(c, gradient_across_frames);
+    tcase_add_loop_test(c, conditions_of_any_kind, 0, (int)(sizeof conditions / sizeof *conditions));
+    tcase_add_test(c, while_not_zero);
     tcase_add_test(c, unfed_argument);
     tcase_add_test(c, controls_of_a_fed_placeholder);
     tcase_add_test(c, unknown_device);
