@@ -251,10 +251,10 @@ void first_run(const Options *options) {
     int nodes = 1000;
     for (int power = 3; power <= 6; power++, nodes *= 10) {
         Figures ours = {0}, theirs = {0};
-        int rounds = power < 5 ? 3 : 1;
+        int rounds = power < 4 ? 3 : 1;
         for (int i = 0; i < rounds; i++) {
             ask(options->millrace, nodes, power, &ours);
-            ask(power < 6 || options->seconds > 60 ? options->tensorflow : NULL, nodes, power, &theirs);
+            ask(power < 5 || options->seconds > 60 ? options->tensorflow : NULL, nodes, power, &theirs);
         }
         for (int stage = 0; stage < STAGES; stage++)
             print_stage(power, stage, &ours, &theirs);
