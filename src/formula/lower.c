@@ -68,9 +68,11 @@ static Status *lower_call(Formula *f, Controls *controls) {
 
 // ---------------------------------------- conditionals
 
-// Numbers are true when not zero, strings and larger tensors when not empty.
-static Output truth(Formula *f, Output value) {
-    bool is_one = output_type(value) == DT_bool && output_shape(value)->rank == 0;
+// Numbers are true when not zero, strings and larger tensors when not empty. A bool of unknown rank is taken for a scalar where
+// asking would cost each iteration of a loop; the Switches refuse another, as those of TensorFlow's loops do.
+static Output truth(Formula *f, Output value, bool each_iteration) {
+    int rank = output_shape(value)->rank;
+    bool is_one = output_type(value) == DT_bool && (rank == 0 || (rank < 0 && each_iteration));
     return is_one ? value : formula_1(f, "ToBool", value);
 }
 
@@ -151,7 +153,7 @@ static Status *lower_if(Formula *f, Controls *controls) {
     Side then_side = {.name = "then", .side = 1, .results = yes}, else_side = {.name = "else", .side = 0, .results = no};
     TRY(func_attr(node, "then_branch", &then_side.ref));
     TRY(func_attr(node, "else_branch", &else_side.ref));
-    TRY(switch_inputs(f, truth(f, f->x[0]), f->x + 1, n, switched, pivots));
+    TRY(switch_inputs(f, truth(f, f->x[0], false), f->x + 1, n, switched, pivots));
     TRY(inline_side(f, &else_side, switched, n, pivots[0], n_out, &sides[0]));
     TRY(inline_side(f, &then_side, switched, n, pivots[1], n_out, &sides[1]));
     TRY(merge_results(f, no, yes, n_out, f->results));
@@ -305,7 +307,7 @@ static Status *loop_cond(Loop *loop, Output *out) {
     TRY(sub_scope(f, "cond", &scope));
     TRY(inline_body(f, function, ref->attrs, ref->n_attrs, scope, loop->merged, loop->n, loop->merged[0].node, &result, 1,
                     NULL));
-    *out = formula_1(f, "LoopCond", truth(f, result));
+    *out = formula_1(f, "LoopCond", truth(f, result, true));
     return take_status(f);
 }
 

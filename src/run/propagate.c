@@ -231,14 +231,15 @@ static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iter
     tell(p, node, to, EVERY);
 }
 
-static Status *exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
+// An Exit that does not read the Switch which ends the loop has a value in each iteration: the first one leaves, and who waits
+// outside is told once.
+static void exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
-    NEED(!frame->exited[node->position], INVALID_ARGUMENT,
-         "got a value in more than one iteration; it must come from the Switch that ends the loop");
+    if (frame->exited[node->position])
+        return;
     frame->exited[node->position] = 1;
     slot_hold(p, &frame->parent->slots[node->out_place], input(p, node, iteration, 0));
     tell(p, node, frame->parent, EVERY);
-    return OK;
 }
 
 // ---- running nodes
@@ -443,7 +444,7 @@ static Status *run_flow(Propagation *p, const PlanNode *node, Iteration *iterati
         enter(p, node, iteration, false);
         break;
     case FLOW_EXIT:
-        TRY(exit_frame(p, node, iteration));
+        exit_frame(p, node, iteration);
         break;
     case FLOW_NEXT:
         next_iteration(p, node, iteration);
