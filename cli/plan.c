@@ -12,6 +12,7 @@ static const char HELP[] =
     "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name; with the\n"
     "          bytes that each call lays out anew: weights if they have changed, [n, c, h, w] as [n, h, w, c]\n"
     "  done    known beforehand, or another view of its input: does not run\n"
+    "  loop    in the loop above it, sized when its first iteration is over: before it what runs once, then an iteration\n"
     "\n"
     "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; its\n"
     "lower bound is the most of it in use at one time, and less where large values are computed again for late readers\n"
@@ -30,8 +31,9 @@ static const char *const MODES[] = {"late", "fixed", "done"};
 static void print_node(const mr_plan_node *node, bool json, bool first) {
     if (!json) {
         const char *device = strstr(node->device, "device:");
-        printf("  %-5s  %-8s %10s  %-20s %s", MODES[node->mode], device ? device + 7 : node->device,
-               node->bytes > 0 ? human_bytes((double)node->bytes) : "", node->op, node->name);
+        const char *mode = node->depth && node->mode == MR_NODE_LATE ? "loop" : MODES[node->mode];
+        printf("  %-5s  %-8s %10s  %*s%-20s %s", mode, device ? device + 7 : node->device,
+               node->bytes > 0 ? human_bytes((double)node->bytes) : "", 2 * node->depth, "", node->op, node->name);
         if (node->implementation)
             printf("  [%s%s%s]", node->implementation, node->reordered_bytes ? " reorders " : "",
                    node->reordered_bytes ? human_bytes((double)node->reordered_bytes) : "");
@@ -44,7 +46,7 @@ static void print_node(const mr_plan_node *node, bool json, bool first) {
            node->device, MODES[node->mode], (long long)node->bytes, (long long)node->offset);
     if (node->implementation)
         printf(", \"implementation\": \"%s\"", node->implementation);
-    printf(", \"reordered_bytes\": %lld}", (long long)node->reordered_bytes);
+    printf(", \"reordered_bytes\": %lld, \"depth\": %d}", (long long)node->reordered_bytes, node->depth);
 }
 
 const char *plan_memory(const mr_plan_info *info) {

@@ -94,6 +94,7 @@ typedef struct mr_plan_node {
     int64_t offset;            /* of the first output in the step's memory; -1: a buffer of its own, or none */
     const char *implementation; /* which of several was chosen, by its name; NULL: there is one, or it isn't known yet */
     int64_t reordered_bytes;   /* that each run lays out anew: weights, if they changed, and [n, c, h, w] as [n, h, w, c] */
+    int depth;                 /* how many loops it is in; the nodes of a loop come behind the loop's own */
 } mr_plan_node;
 
 typedef struct mr_plan_info {

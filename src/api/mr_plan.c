@@ -25,7 +25,7 @@ static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *con
         all = values[i] != NULL;
         feeds[i] = all ? &values[i]->tensor : NULL;
     }
-    return all && !out->plan->dynamic ? fixed_make(out->plan, feeds, &out->fixed) : OK;
+    return all && !out->plan->dynamic ? fixed_make(out->plan, feeds, NULL, &out->fixed) : OK;
 }
 
 mr_plan *mr_plan_new(TF_Session *session, const TF_Output *inputs, TF_Tensor *const *values, int ninputs,
@@ -108,20 +108,43 @@ static const char *text_of(const mr_plan *plan, Str text) {
     return copy ? copy : "";
 }
 
+// A node of the plan or of a loop in it: behind the loop's own comes what it computes once, then its body.
+typedef struct {
+    const Plan *plan;
+    int32_t node;
+    int depth;
+} Place;
+
+static bool find_place(const Plan *plan, int depth, size_t *index, Place *out) {
+    for (int32_t i = 0; plan && i < plan->n_nodes; i++) {
+        if (!is_listed(plan, i))
+            continue;
+        if ((*index)-- == 0) {
+            *out = (Place){plan, i, depth};
+            return true;
+        }
+        if (plan->nodes[i].flow != FLOW_LOOP)
+            continue;
+        const PlanLoop *loop = &plan->loops[plan->nodes[i].child];
+        if (find_place(loop->lasting, depth + 1, index, out) || find_place(loop->body, depth + 1, index, out))
+            return true;
+    }
+    return false;
+}
+
 int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
-    const Plan *plan = handle->plan;
-    const Fixed *fixed = handle->fixed;
-    int32_t i = 0;
-    for (size_t n = 0; i < plan->n_nodes; i++)
-        if (is_listed(plan, i) && n++ == index)
-            break;
-    if (i >= plan->n_nodes)
+    Place place;
+    if (!find_place(handle->plan, 0, &index, &place))
         return 0;
+    const Plan *plan = place.plan;
+    const Fixed *fixed = place.depth ? NULL : handle->fixed;
+    int32_t i = place.node;
     const PlanNode *p = &plan->nodes[i];
     const Node *node = p->binding.node;
     mr_plan_node info = {.name = text_of(handle, node->name), .op = text_of(handle, node->type->name),
                          .device = p->binding.device ? p->binding.device->name : "", .num_outputs = p->binding.n_out,
-                         .mode = fixed ? (mr_node_mode)fixed->modes[i] : MR_NODE_LATE, .offset = -1};
+                         .mode = fixed ? (mr_node_mode)fixed->modes[i] : MR_NODE_LATE, .offset = -1,
+                         .depth = place.depth};
     for (int o = 0; o < p->binding.n_out; o++) {
         int32_t slot = p->out + o;
         if (plan->constants[slot].buffer)

@@ -10,7 +10,7 @@ static char guard_failed;
 Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, never read or freed
 
 Status *node_error(const Node *node, Status *status) {
-    if (!status || status == GUARD_FAILED)
+    if (!status || status == GUARD_FAILED || node_flow(node) == FLOW_LOOP)  // its own nodes have said who they are
         return status;
     return status_prefix(status, "{{node %.*s}} (%.*s)", NODE_ARGS(node));
 }

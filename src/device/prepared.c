@@ -245,8 +245,10 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
 static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tensor *const *in) {
     const Node *node = binding->node;
     for (int i = 0; i < binding->n_out; i++) {
+        // A list that another is made of, in place where it can be, is one object whatever is in it.
+        bool object = i == 0 && binding->op->inplace && !dtype_is_plain(node_value_type(node, i));
         prepared->out_bytes[i] = OUT_OPEN;
-        if (shape_is_known(&prepared->out[i]) && !(binding->op->flags & OP_LATE))
+        if (shape_is_known(&prepared->out[i]) && (object || !(binding->op->flags & OP_LATE)))
             TRY(shape_bytes(&prepared->out[i], node_value_type(node, i), &prepared->out_bytes[i]));
     }
     prepared->like = -1;

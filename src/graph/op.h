@@ -41,6 +41,7 @@ typedef enum {
     FLOW_CALL,        // calls the function named by attr f: inlined by the planner unless it is recursive
     FLOW_IF,          // functional conditional: lowered to Switch and Merge
     FLOW_WHILE,       // functional loop: lowered to a frame
+    FLOW_LOOP,        // a loop as one node: the planner's, attr body says which of the plan's loops (plan/loops.h)
 } Flow;
 
 enum {
@@ -56,6 +57,8 @@ enum {
     OP_ELEMENTWISE = 1 << 7,       // a row of the tile machine: may be fused into one loop
     OP_IDENTITY = 1 << 8,          // the output is the input, in every respect
     OP_CACHES = 1 << 9,            // its state only saves work: the kernel does without
+    OP_READS = 1 << 10,            // stateful only in that it reads a variable
+    OP_WRITES = 1 << 11,           // gives a variable another value, other than by `update` and `replace`
 };
 
 #define BIT(i) (1u << (i))

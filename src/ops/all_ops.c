@@ -7,7 +7,7 @@
 #define COMPARE UNARY
 #define TWIN UNARY
 
-#define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Fused) X(NoOp) \
+#define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
     X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(While) X(StatelessWhile) \

@@ -1,5 +1,14 @@
 // Draft — what several passes ask of the graph that they work on.
+#include <stdlib.h>
+
 #include "plan/pass.h"
+
+void draft_clear(Draft *draft) {
+    free(draft->fetches);
+    free(draft->feeds);
+    free(draft->targets);
+    draft->fetches = draft->feeds = draft->targets = NULL;
+}
 
 bool draft_is_target(const Draft *draft, const Node *node) {
     (void)draft;
@@ -10,7 +19,7 @@ bool draft_has_flow(const Draft *draft) {
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         const Node *node = draft->graph->nodes.p[i];
         Flow flow = node ? node_flow(node) : FLOW_NONE;
-        if (flow != FLOW_NONE && flow != FLOW_ARG && flow != FLOW_RETVAL)
+        if (flow != FLOW_NONE && flow != FLOW_ARG && flow != FLOW_RETVAL && flow != FLOW_LOOP)
             return true;
     }
     return false;

@@ -75,6 +75,31 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
+// The shape that output `out` of a late node will have, if all is as it was: known of a step that was seen, or of a loop whose
+// variables keep their shapes. Who reads it relies on that; run/list.c looks whether it is so.
+static Shape foretell(const Specialising *s, const PlanNode *p, int out) {
+    if (s->seen)
+        return s->seen[p->out + out].shape;
+    if (p->flow != FLOW_LOOP)
+        return UNKNOWN_SHAPE;
+    const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;
+    return shape_compatible(first, &p->binding.node->output_shapes[out]) ? *first : UNKNOWN_SHAPE;
+}
+
+static NodeMode late(const Specialising *s, const PlanNode *p) {
+    for (int out = 0; out < p->binding.n_out; out++)
+        s->known[p->out + out].shape = foretell(s, p, out);
+    return NODE_LATE;
+}
+
+// A list of tensors is changed in place where nobody else has it, which only the late way can tell.
+static bool changes_objects(const Specialising *s, const PlanNode *p) {
+    bool in_place = false;
+    for (int i = 0; i < p->binding.n_in; i++)
+        in_place |= (p->binding.in_flags[i] & EDGE_IN_PLACE) != 0;
+    return in_place && p->binding.n_out && !dtype_is_plain(s->plan->slots[p->out].dtype);
+}
+
 // What a node says of the shapes of its variables is known as long as they keep them: when it runs it only looks whether
 // they do (run/list.c). Without memory for it the node runs like any other.
 static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared) {
@@ -107,7 +132,7 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     }
     gather_inputs(s, p, handles);
     if (p->binding.start || p->flow != FLOW_NONE || !shapes_known(s, p))
-        return NODE_LATE;
+        return late(s, p);
     if (may_compute(s, p) && compute(s, p))
         return NODE_DONE;
     Status *status =
@@ -118,14 +143,12 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
         good = shape_is_known(&fixed->prepared[i].out[out]);
         s->known[p->out + out].shape = fixed->prepared[i].out[out];
     }
-    if (good) {
+    if (good && !changes_objects(s, p)) {
         foresee(s, p, &fixed->prepared[i]);
         return NODE_FIXED;
     }
-    for (int out = 0; out < p->binding.n_out; out++)
-        s->known[p->out + out].shape = UNKNOWN_SHAPE;
     prepared_clear(&fixed->prepared[i]);
-    return NODE_LATE;
+    return good ? NODE_LATE : late(s, p);
 }
 
 // ---- what to run
@@ -234,12 +257,12 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     return OK;
 }
 
-Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out) {
+Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {
     Fixed *fixed = buffer_shall_fail() ? NULL : calloc(1, sizeof *fixed);
     NEED(fixed, RESOURCE_EXHAUSTED, "out of memory for the specialisation of a plan");
     atomic_init(&fixed->references, 1);
     AUTO(arena) Arena scratch = {0};
-    Specialising s = {.plan = plan, .fixed = fixed,
+    Specialising s = {.plan = plan, .fixed = fixed, .seen = seen,
                       .context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator}};
     Status *status = fixed_arrays(fixed, plan, feeds);
     if (!status)

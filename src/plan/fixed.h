@@ -12,7 +12,7 @@ typedef enum {
     NODE_DONE,        // its value is known, or it is another name for an input's memory: not run at all
 } NodeMode;
 
-enum { IN_NO_ARENA = -1 };
+enum { IN_NO_ARENA = -1, WRONG_MOST = 4 };
 enum { HEAVY_NS = 100000 };  // a kernel that is worth another thread: the wake-up costs a twentieth of it
 
 typedef struct Fixed {
@@ -30,6 +30,7 @@ typedef struct Fixed {
     bool *recomputed;         // n_nodes: those that compute again what their first input was (Op.again), as it wasn't kept
     int32_t n_recomputed;
     size_t recompute_saves;   // bytes by which the lower bound is less than if all of it were kept
+    _Atomic int32_t wrong;    // how often a late node's shape was not the one foretold; past WRONG_MOST it isn't used any more
     bool branches;            // heavy nodes need not wait for each other: propagated, so that they run side by side
     int32_t *run;             // nodes to run, in order
     int32_t n_run;
@@ -48,7 +49,8 @@ typedef struct Fixed {
     struct Fixed *newer, *older;
 } Fixed;
 
-FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, Fixed **out);
+// `seen`: the slots after a step with such feeds, whose shapes then stand for what can't be told beforehand; NULL: none.
+FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out);
 Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
 bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys);
@@ -56,7 +58,9 @@ uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys);
 
 // The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that has run it
 // before keeps it and never comes here (run/bound.c).
-FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out);
+FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out);
+// The same, without making one.
+Fixed *plan_fixed_find(Plan *plan, const Tensor *const *feeds);
 
 // Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.
 typedef struct {

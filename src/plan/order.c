@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/frames.h"
-#include "plan/pass.h"
+#include "plan/loops.h"
 #include "plan/states.h"
 #include "plan/waves.h"
 
@@ -39,6 +39,22 @@ static Status *bind_nodes(Ordering *o) {
         plan->waits |= p->async;
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
         plan->dynamic |= (op->start && !plan->n_waves) || control_flow || plan->partial;
+    }
+    return OK;
+}
+
+static Status *plan_loops(Ordering *o) {
+    Plan *plan = o->plan;
+    int32_t n = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        n += plan->nodes[i].flow == FLOW_LOOP;
+    plan->loops = ARENA_ARRAY(&plan->arena, PlanLoop, n);
+    NEED_MEMORY(plan->loops);
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i].flow != FLOW_LOOP)
+            continue;
+        plan->nodes[i].child = plan->n_loops;
+        TRY(loop_plan(o->draft, o->order[i], plan, &plan->loops[plan->n_loops++]));
     }
     return OK;
 }
@@ -288,6 +304,7 @@ static Status *order_nodes(Ordering *o) {
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
     NEED_MEMORY(plan->nodes && o->first_slot);
     TRY(bind_nodes(o));
+    TRY(plan_loops(o));
     TRY(number_slots(o));
     TRY(list_ends(o));
     find_roots(plan);

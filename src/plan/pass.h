@@ -5,14 +5,16 @@
 #pragma once
 #include "plan/plan.h"
 
-typedef struct {
+typedef struct Draft {
     Graph *graph;                  // rewritten in place: it belongs to the plan
     const PlanOptions *options;
     Node **fetches, **feeds;       // the _Fetch and _Feed nodes
     int n_fetches, n_feeds;
     Node **targets;
     int n_targets;
+    struct LoopDrafts *loops;      // of all loops that have become nodes, whichever graph they are in (plan/loops.h)
 } Draft;
+void draft_clear(Draft *draft);    // its arrays; the graph is the plan's
 
 enum {
     PASS_FOLD = 0,       // constant folding: stateless, <= 10 MiB
@@ -23,6 +25,7 @@ enum {
     PASS_FUSE,           // elementwise chains become one tiled loop
     PASS_SIMPLIFY,       // nodes that come to something smaller, given what they read
     PASS_CONTRACT,       // convolutions and products take in the bias, sum and activation behind them
+    PASS_LOOPS,          // loops without conditionals become nodes of their own
     PASS_RECOMPUTE,      // values of which late readers may read another making
     PASSES,
 };
@@ -46,6 +49,7 @@ FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
 FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
 FALLIBLE Status *pass_requests(Draft *draft);  // INVALID_ARGUMENT where devices are asked for that are not there, or not together
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
+FALLIBLE Status *pass_loops(Draft *draft);     // loops of straight iterations become nodes (plan/loops.h)
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 // Part of that, once it is known when nodes run; `*order` is *n nodes and may be made anew.

@@ -814,7 +814,7 @@ START_TEST(what_dies_into_a_fetched_value_lies_there) {
         ((float *)value.data)[i] = (float)i / 1000;
     const Tensor *fed = &value;
     Fixed *fixed;
-    GOOD(plan_fixed(plan, &fed, &fixed));
+    GOOD(plan_fixed(plan, &fed, NULL, &fixed));
     ck_assert_ptr_nonnull(fixed);
     ck_assert_uint_eq(fixed->arena_bytes, 0);
     fixed_release(fixed);

@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 
-#include "plan/fixed_cache.h"
-#include "plan/pass.h"
+#include "plan/loops.h"
 
 static const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify",
-                                               "contract", "recompute"};
+                                               "contract", "loops", "recompute"};
 
 uint32_t passes_enabled(void) {
     const char *text = getenv("MILLRACE_PASSES");
@@ -42,6 +41,7 @@ static const PassRow chain[] = {
     {pass_cse, PASS_CSE},
     {pass_sweep, -1},
     {pass_place, -1},
+    {pass_loops, PASS_LOOPS},
     {pass_contract, PASS_CONTRACT},
     {pass_fuse, PASS_FUSE},
     {pass_sweep, -1},
@@ -80,27 +80,38 @@ static size_t plan_bytes(const Plan *plan) {
            (size_t)plan->n_slots * SLOT + constants_bytes(plan);
 }
 
-Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out) {
+Status *plan_new(const PlanOptions *options, FixedCache *cache, Plan **out) {
     Plan *plan = calloc(1, sizeof *plan);
     NEED_MEMORY(plan);
     atomic_init(&plan->references, 1);
-    plan->partial = options->partial;
     plan->threads = options->intra_threads;
+    plan->inter_threads = 1;
+    if (cache) {
+        plan->cache = fixed_cache_retain(cache);
+    } else {
+        Status *status = fixed_cache_new(FIXED_CACHE_BYTES, &plan->cache);
+        if (status) {
+            free(plan);
+            return status;
+        }
+    }
+    *out = plan;
+    return OK;
+}
+
+Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out) {
+    Plan *plan;
+    TRY(plan_new(options, options->cache, &plan));
+    plan->partial = options->partial;
     plan->inter_threads = options->inter_threads;
-    Draft draft = {.options = options};
-    Status *status = OK;
-    if (options->cache)
-        plan->cache = fixed_cache_retain(options->cache);
-    else
-        status = fixed_cache_new(FIXED_CACHE_BYTES, &plan->cache);
-    if (!status)
-        status = pass_prune(graph, signature, &draft);
+    LoopDrafts loops = {0};
+    Draft draft = {.options = options, .loops = &loops};
+    Status *status = pass_prune(graph, signature, &draft);
     plan->graph = draft.graph;
     if (!status)
         status = run_passes(&draft, plan);
-    free(draft.fetches);
-    free(draft.feeds);
-    free(draft.targets);
+    draft_clear(&draft);
+    loop_drafts_clear(&loops);
     if (status) {
         plan_release(plan);
     } else {
@@ -126,6 +137,8 @@ void plan_release(Plan *plan) {
             plan->free_step(step);
     }
     fixed_cache_release(plan->cache);
+    for (int32_t i = 0; i < plan->n_loops; i++)
+        plan_loop_clear(&plan->loops[i]);
     for (int32_t i = 0; plan->constants && i < plan->n_slots; i++)
         tensor_clear(&plan->constants[i]);
     graph_release(plan->graph);
@@ -135,14 +148,22 @@ void plan_release(Plan *plan) {
 
 // ---- specialisations
 
-Status *plan_fixed(Plan *plan, const Tensor *const *feeds, Fixed **out) {
+Status *plan_fixed(Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {
     bool make;
     *out = fixed_cache_find(plan->cache, plan, feeds, &make);
     if (!make)
         return OK;
     Fixed *fixed = NULL;
-    Status *status = fixed_make(plan, feeds, &fixed);
+    Status *status = fixed_make(plan, feeds, seen, &fixed);
     fixed_cache_put(plan->cache, plan, fixed);
     *out = fixed;
     return status;
+}
+
+Fixed *plan_fixed_find(Plan *plan, const Tensor *const *feeds) {
+    bool make;
+    Fixed *fixed = fixed_cache_find(plan->cache, plan, feeds, &make);
+    if (make)
+        fixed_cache_put(plan->cache, plan, NULL);
+    return fixed;
 }

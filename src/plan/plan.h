@@ -20,7 +20,7 @@ typedef struct {
     int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
     int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
     int32_t frame;         // the loop it runs in; 0 is the step itself
-    int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the frame it is in
+    int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the one it is in; FLOW_LOOP: of plan->loops
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
     int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants, of a started
                            // node among plan->starts
@@ -82,6 +82,16 @@ typedef struct {
     IterationNode *states; // n_nodes, by place; one block with the slots
 } PlanFrame;
 
+// A loop that is one node (plan/loops.h): its inputs are the variables' first values and what doesn't change, its outputs
+// last values of variables. Each part is a plan of its own, which the node's plan owns.
+typedef struct {
+    struct Plan *first;    // variables, invariants -> whether there is a first iteration
+    struct Plan *lasting;  // invariants -> what is computed from them alone, once, if there is one; NULL: nothing
+    struct Plan *body;     // variables, invariants, what lasts -> the next variables, whether there is another iteration
+    int32_t n_variables, n_invariants;
+    int32_t *results;      // by output: the variable
+} PlanLoop;
+
 typedef struct {
     int32_t slot;          // what the client gives or gets
     DType dtype;
@@ -113,6 +123,7 @@ struct Plan {
     PlanSlot *slots;
     PlanEdge *edges;
     PlanFrame *frames;
+    PlanLoop *loops;
     int32_t *in_slots;
     int32_t *in_places;    // the same slots by their place in the node's frame
     int32_t *drops;
@@ -123,7 +134,7 @@ struct Plan {
     int32_t n_waves, n_starts;
     int32_t n_awaited;     // outputs of started nodes
     int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
-    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots;
+    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
     bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later

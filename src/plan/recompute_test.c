@@ -83,7 +83,7 @@ static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Outpu
     StepSignature step = {.feeds = &net->x, .fetches = fetches, .n_feeds = 1, .n_fetches = net->n + n_more};
     Fixed *fixed;
     GOOD(session_plan(session, &step, out_plan));
-    GOOD(fixed_make(*out_plan, &fed, &fixed));
+    GOOD(fixed_make(*out_plan, &fed, NULL, &fixed));
     return fixed;
 }
 

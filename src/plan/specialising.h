@@ -6,6 +6,7 @@
 typedef struct {
     const Plan *plan;
     Fixed *fixed;
+    const Tensor *seen;  // by slot, the shapes of a step before; NULL: none
     Tensor *known;       // by slot: shape, and data where the value is known
     Tensor **in, **out;  // room for the widest node
     StepContext context;

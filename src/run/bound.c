@@ -213,7 +213,7 @@ static void point_kernels(const Plan *plan, Bound *bound, char *memory) {
         const Prepared *prepared = &fixed->prepared[i];
         Kernel *k = &bound->kernels[i];
         if (fixed->modes[i] == NODE_LATE) {
-            k->run = plan->nodes[i].binding.start ? run_start : run_late;
+            k->run = plan->nodes[i].binding.start ? run_start : kernel_of_late(&plan->nodes[i], fixed);
             continue;
         }
         k->own = prepared->own;
@@ -255,7 +255,10 @@ static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
     if (*out || stress_is_on(STRESS_LATE))
         return OK;
     Fixed *fixed;
-    TRY(plan_fixed(step->plan, keys, &fixed));
+    if (step->sees && !step->seen)
+        fixed = plan_fixed_find(step->plan, keys);
+    else
+        TRY(plan_fixed(step->plan, keys, step->seen, &fixed));
     if (!fixed)
         return OK;
     Status *status = add(step, fixed, out);
@@ -273,6 +276,8 @@ Status *step_bind(Step *step, const Tensor *const *keys) {
     if (!bound)
         return step_unbind(step);
     Fixed *fixed = step->fixed ? step->fixed : bound->fixed;
+    if (atomic_load_explicit(&fixed->wrong, memory_order_relaxed) >= WRONG_MOST)
+        return step_unbind(step);
     if (!atomic_load_explicit(&fixed->used, memory_order_relaxed))
         atomic_store_explicit(&fixed->used, true, memory_order_relaxed);
     if (!fixed->branches)

@@ -3,6 +3,8 @@
 #include "run/step.h"
 
 Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, runs
+// Of a late node in a list that is specialised.
+RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed);
 // The function for a fixed node's k->run: the kernel itself where nothing need be done around it.
 RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen);
 void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
@@ -16,6 +18,15 @@ void step_free_bounds(Step *step);
 
 void step_free_propagation(Step *step);
 void step_clear_rendezvous(Step *step);
+void step_free_loops(Step *step);
+Status *run_loop(Kernel *k, uint32_t last);  // FLOW_LOOP (loop.c): inputs in `last` are its own
+// ---- the parts of a list's run, for loops
+FALLIBLE Status *step_new(Plan *plan, Step **out);
+void step_empty(Step *step);           // the slots
+void list_preset_constants(Step *step);
+FALLIBLE Status *list_new_buffers(Step *step);
+FALLIBLE Status *run_fixed(Step *step);
+FALLIBLE Status *run_late_from(Step *step, int32_t wave, int32_t first);  // every node from there on, late
 Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)
 Status *run_recv(Kernel *k);
 

@@ -18,6 +18,24 @@ Status *run_late(Kernel *k) {
     return status;
 }
 
+// The same for one whose outputs' shapes were foretold: who reads them relies on that.
+static Status *run_foretold(Kernel *k) {
+    const Step *step = step_of(k);
+    const Shape *told = step->fixed->shapes + step->plan->nodes[k->index].out;
+    TRY(run_late(k));
+    for (int i = 0; i < k->n_out; i++)
+        if (shape_is_known(&told[i]) && !shape_equal(&k->out[i]->shape, &told[i]))
+            return GUARD_FAILED;
+    return OK;
+}
+
+RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed) {
+    for (int i = 0; i < p->binding.n_out; i++)
+        if (shape_is_known(&fixed->shapes[p->out + i]))
+            return run_foretold;
+    return run_late;
+}
+
 Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last) {
     if (__builtin_expect(p->flow == FLOW_NONE, 1))
         return invoke(&p->binding, prepared, k, last);
@@ -25,6 +43,8 @@ Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last)
         return run_send(k);
     if (p->flow == FLOW_RECV)
         return run_recv(k);
+    if (p->flow == FLOW_LOOP)
+        return run_loop(k, last);
     return invoke(&p->binding, prepared, k, last);
 }
 
@@ -143,7 +163,7 @@ static Status *recompute_now(Step *step, int32_t first) {
 static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
     const Plan *plan = step->plan;
     const bool timed = step->context.deadline != NO_DEADLINE;
-    const CancellationFlags flags = cancellation_flags(&step->cancellation);
+    const CancellationFlags flags = cancellation_flags(step->context.cancellation);
     for (int32_t i = first; i < end; i++) {
         const PlanNode *p = &plan->nodes[i];
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
@@ -167,7 +187,7 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
 }
 
 // Every node from `first` on, which is in that wave.
-static Status *run_late_from(Step *step, int32_t wave, int32_t first) {
+Status *run_late_from(Step *step, int32_t wave, int32_t first) {
     const Plan *plan = step->plan;
     bool ignored;
     if (!plan->n_waves)
@@ -193,7 +213,7 @@ static Status *leave_fixed(Step *step, int32_t wave, int32_t from) {
 // step->fixed is NULL.
 static Status *run_items(Step *step, const StepItem *item, const StepItem *end, int32_t wave) {
     const bool timed = step->context.deadline != NO_DEADLINE;
-    const CancellationFlags flags = cancellation_flags(&step->cancellation);
+    const CancellationFlags flags = cancellation_flags(step->context.cancellation);
     for (; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
@@ -203,7 +223,10 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
             if (status != GUARD_FAILED)
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
-            return leave_fixed(step, wave, item->node + (p->binding.op->flags & OP_LATE ? 1 : 0));
+            bool foretold = step->fixed->modes[item->node] == NODE_LATE;
+            if (foretold)
+                atomic_fetch_add_explicit(&step->fixed->wrong, 1, memory_order_relaxed);
+            return leave_fixed(step, wave, item->node + (foretold || (p->binding.op->flags & OP_LATE) ? 1 : 0));
         }
         if (item->n_drops)
             drop(step, item->drops, item->n_drops);
@@ -211,7 +234,7 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
     return OK;
 }
 
-static Status *run_fixed(Step *step) {
+Status *run_fixed(Step *step) {
     const Plan *plan = step->plan;
     const StepItem *item = step->bound->items, *end = item + step->fixed->n_run;
     if (!plan->n_waves)
@@ -232,14 +255,15 @@ static Status *run_fixed(Step *step) {
     return OK;
 }
 
-static Status *new_buffers(Step *step) {
+// Where a loop has left a buffer that nobody needs any more there is no need for another.
+Status *list_new_buffers(Step *step) {
     const Fixed *fixed = step->fixed;
     for (int32_t i = 0; i < fixed->n_fresh; i++) {
         int32_t slot = fixed->fresh[i];
         const PlanSlot *info = &step->plan->slots[slot];
         Tensor *tensor = &step->slots[slot];
         size_t bytes;
-        if (fixed->lent[slot] >= 0)
+        if (fixed->lent[slot] >= 0 || tensor->buffer)
             continue;
         TRY(shape_bytes(&tensor->shape, tensor->dtype, &bytes));
         const Binding *maker = &step->plan->nodes[info->producer].binding;
@@ -272,7 +296,7 @@ static void feed(Step *step, const Tensor *const *feeds) {
     }
 }
 
-static void preset_constants(Step *step) {
+void list_preset_constants(Step *step) {
     for (int32_t slot = 0; slot < step->plan->n_slots; slot++) {
         step->slots[slot] = step->plan->constants[slot];
         step->slots[slot].dtype = step->plan->slots[slot].dtype;
@@ -286,12 +310,12 @@ static Status *run_list(Step *step, const Tensor *const *feeds, const Tensor *co
     if (step->fixed && step->fixed->branches)
         return step_run_dynamic(step, feeds);
     if (!step->fixed) {
-        preset_constants(step);
+        list_preset_constants(step);
         feed(step, feeds);
         return run_late_from(step, 0, 0);
     }
     feed(step, feeds);
-    TRY(new_buffers(step));
+    TRY(list_new_buffers(step));
     return run_fixed(step);
 }
 

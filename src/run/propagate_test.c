@@ -6,18 +6,29 @@
 #include "base/suite_test.h"
 #include "graph/graph_def.h"
 #include "ops/all_ops.h"
+#include "plan/pass.h"
 #include "proto/text.h"
 #include "session/session.h"
 
 static Graph *graph;
 static Session *session;
 
-static void set_up(void) {
+static void set_up_with(uint32_t passes) {
     op_table_set(all_ops);
     GOOD(graph_new(&graph));
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;
+    config.passes &= passes;
     GOOD(session_new(graph, NULL, &config, &session));
+}
+
+static void set_up(void) {
+    set_up_with(~BIT(PASS_LOOPS));
+}
+
+// Straight loops become nodes, and are not propagated themselves.
+static void set_up_nodes(void) {
+    set_up_with(UINT32_MAX);
 }
 
 static void tear_down(void) {
@@ -248,15 +259,20 @@ START_TEST(merges_of_two_living) {
 }
 END_TEST
 
-int main(void) {
-    Suite *suite = suite_create("propagation");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+static TCase *all_tests(const char *name, void (*before)(void)) {
+    TCase *tests = tcase_create(name);
+    tcase_add_checked_fixture(tests, before, tear_down);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, loops_in_loops, 0, WINDOW_COUNT * WINDOW_COUNT);
     tcase_add_test(tests, dead_loops);
     tcase_add_loop_test(tests, failures_inside, 0, WINDOW_COUNT);
     tcase_add_test(tests, merges_of_two_living);
-    suite_add_tcase(suite, tests);
+    return tests;
+}
+
+int main(void) {
+    Suite *suite = suite_create("propagation");
+    suite_add_tcase(suite, all_tests("all", set_up));
+    suite_add_tcase(suite, all_tests("loops as nodes", set_up_nodes));
     return run_suite(suite);
 }

@@ -10,7 +10,7 @@
 // Ids of steps are unlike all others of the process: each Step counts its own runs from where it began.
 enum { RUNS_OF_A_STEP = 36 };  // bits
 
-static Status *step_new(Plan *plan, Step **out) {
+Status *step_new(Plan *plan, Step **out) {
     Step *step = buffer_shall_fail() ? NULL : calloc(1, sizeof *step);
     NEED(step, RESOURCE_EXHAUSTED, "out of memory for a step");
     step->plan = plan;
@@ -32,7 +32,7 @@ static void empty_slot(Step *step, int32_t slot) {
     step->slots[slot].buffer = NULL;
 }
 
-static void empty_slots(Step *step) {
+void step_empty(Step *step) {
     const Plan *plan = step->plan;
     const Bound *bound = step->bound;
     if (!bound)
@@ -52,10 +52,11 @@ void step_free(Step *step) {
     if (!step)
         return;
     Plan *plan = step->plan;
-    empty_slots(step);
+    step_empty(step);
     for (int32_t i = 0; step->late && i < plan->n_nodes; i++)
         prepared_clear(&step->late[i]);
     step_free_propagation(step);
+    step_free_loops(step);
     step_free_bounds(step);
     buffer_release(step->memory_buffer);
     arena_clear(&step->arena);
@@ -107,7 +108,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
 
 // Empties the slots. Large memory rests between steps where whoever is next finds it (tensor/blocks.h): another plan, too.
 static void step_give_back(Step *step) {
-    empty_slots(step);
+    step_empty(step);
     step_rest_memory(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);

@@ -47,6 +47,9 @@ struct Step {
     Cancellation cancellation;
     struct Waits *waits;              // run/waits.c; NULL until a list waits
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
+    bool sees;                        // of a loop's body: what can't be told beforehand is, by what was seen
+    const Tensor *seen;               // the slots of an iteration that ran late with such feeds; NULL: none yet
+    struct LoopRun **loops;           // by plan->loops; made when they first run (run/loop.c)
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
     const struct StepOptions *options;
     uint64_t last_id;                 // of the runs of this step

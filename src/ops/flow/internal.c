@@ -33,6 +33,11 @@ const Op op__HostRecv = {
     .doc = "Takes the value that was sent under the name, in host memory.", .host_out = BIT(0), .flow = FLOW_RECV,
 };
 
+const Op op__Loop = {
+    .signature = "_Loop(inputs: Tin) -> outputs: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; body: int; stateful",
+    .doc = "Runs a list of nodes again and again, as long as it says so.", .flow = FLOW_LOOP,
+};
+
 static Status *read_shape(Shapes *s) {
     s->out[0] = s->in[0];
     return OK;

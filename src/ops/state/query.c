@@ -63,7 +63,7 @@ static Status *destroy_run(Kernel *k) {
 const Op op_DestroyResourceOp = {
     .signature = "DestroyResourceOp(resource: resource); ignore_lookup_error: bool = true; stateful",
     .doc = "Takes the resource out of its table and empties it.", .shape = shape_none, .prepare = destroy_prepare,
-    .own_size = sizeof(DestroyOwn), .cpu = ANY_TYPE(destroy_run), .flags = OP_NO_GRADIENT,
+    .own_size = sizeof(DestroyOwn), .cpu = ANY_TYPE(destroy_run), .flags = OP_NO_GRADIENT | OP_WRITES,
 };
 
 // ---------------------------------------- its shape

@@ -108,7 +108,7 @@ static void read_grad(Formula *f) {
 const Op op_ReadVariableOp = {
     .signature = "ReadVariableOp(resource: resource) -> value: dtype; dtype: type; stateful",
     .doc = "The value of the variable: a snapshot that later assignments don't change.", .shape = read_shape,
-    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_LATE,
+    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_LATE | OP_READS,
 };
 
 // ---------------------------------------- assigning
@@ -137,7 +137,7 @@ const Op op_AssignVariableOp = {
     .signature = "AssignVariableOp(resource: resource, value: dtype); dtype: type; validate_shape: bool = false; "
                  "stateful",
     .doc = "Replaces the value of the variable.", .shape = shape_none, .keeps = BIT(1),
-    .cpu = ANY_TYPE(assign_resource), .flags = OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(assign_resource), .flags = OP_NO_GRADIENT | OP_WRITES,
 };
 
 typedef struct {

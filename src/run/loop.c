@@ -1,0 +1,350 @@
+// Loop — runs a loop that is one node: its list again and again, as long as that says so.
+//
+// The list is a step of its own, which belongs to the step that the node is in. It is bound to a specialisation for the shapes
+// that the variables have; where they change it runs late until they have been the same for two iterations. A variable is
+// handed on by its buffer. Where its next value needs one of the same size, that of the value before last serves again: two
+// buffers take turns.
+#include <stdlib.h>
+
+#include "plan/fixed_cache.h"
+#include "run/kernels.h"
+
+typedef struct LoopRun {
+    const PlanLoop *loop;
+    Step *first, *lasting, *body;
+    int32_t n_variables, n_invariants, n_feeds;  // n_feeds: of the body
+    Tensor *values;        // the body's feeds: variables, whose references are ours; the others' are held elsewhere
+    Tensor *next;          // n_variables
+    const Tensor **feeds;  // pointers to values
+    bool *moves;           // by variable: it is the last that its slot is the next value of
+    size_t *again;         // by fetch of the body: the size of a buffer that can be used again for it; 0: none
+    bool bound;            // the body's slots hold what doesn't change
+    bool steady;           // and the next values have the shapes of the values
+} LoopRun;
+
+static void loop_free(LoopRun *run) {
+    if (!run)
+        return;
+    step_free(run->first);
+    step_free(run->lasting);
+    step_free(run->body);
+    free(run->values);
+    free(run->next);
+    free(run->feeds);
+    free(run->moves);
+    free(run->again);
+    free(run);
+}
+
+void step_free_loops(Step *step) {
+    for (int32_t i = 0; step->loops && i < step->plan->n_loops; i++)
+        loop_free(step->loops[i]);
+}
+
+static Status *loop_fill(LoopRun *run) {
+    const PlanLoop *loop = run->loop;
+    const Plan *body = loop->body;
+    size_t n = (size_t)body->n_feeds + 1, variables = (size_t)loop->n_variables + 1;
+    run->n_variables = loop->n_variables;
+    run->n_invariants = loop->n_invariants;
+    run->n_feeds = body->n_feeds;
+    run->values = calloc(n, sizeof *run->values);
+    run->feeds = calloc(n, sizeof *run->feeds);
+    run->next = calloc(variables, sizeof *run->next);
+    run->moves = calloc(variables, sizeof *run->moves);
+    run->again = calloc((size_t)body->n_fetches + 1, sizeof *run->again);
+    NEED_MEMORY(run->values && run->feeds && run->next && run->moves && run->again);
+    for (int32_t i = 0; i < run->n_feeds; i++)
+        run->feeds[i] = &run->values[i];
+    for (int32_t i = 0; i < run->n_variables; i++) {
+        run->moves[i] = true;
+        for (int32_t j = i + 1; j < body->n_fetches; j++)
+            run->moves[i] &= body->fetches[i].slot != body->fetches[j].slot;
+    }
+    TRY(step_new(loop->first, &run->first));
+    if (loop->lasting)
+        TRY(step_new(loop->lasting, &run->lasting));
+    TRY(step_new(loop->body, &run->body));
+    run->body->sees = true;
+    return OK;
+}
+
+static Status *loop_find(Step *step, int32_t index, LoopRun **out) {
+    const Plan *plan = step->plan;
+    if (!step->loops)
+        step->loops = ARENA_ARRAY(&step->arena, LoopRun *, plan->n_loops);
+    NEED_MEMORY(step->loops);
+    if (!step->loops[index]) {
+        LoopRun *run = buffer_shall_fail() ? NULL : calloc(1, sizeof *run);
+        NEED(run, RESOURCE_EXHAUSTED, "out of memory for a step of a loop");
+        run->loop = &plan->loops[index];
+        Status *status = loop_fill(run);
+        if (status) {
+            loop_free(run);
+            return status;
+        }
+        step->loops[index] = run;
+    }
+    *out = step->loops[index];
+    return OK;
+}
+
+// A part belongs to the step that the loop is in: its deadline, its cancellation, its threads.
+static void lend_context(Step *part, const Step *step) {
+    part->context = step->context;
+    part->options = step->options;
+}
+
+// ---- before the first iteration
+
+// The condition is what a part gives last.
+static Status *read_condition(const Step *part, bool *out) {
+    const Plan *plan = part->plan;
+    int32_t slot = plan->fetches[plan->n_fetches - 1].slot;
+    const Tensor *condition = &part->slots[slot];
+    if (tensor_count(condition) != 1)
+        return node_error(plan->nodes[plan->slots[slot].producer].binding.node,
+                          status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "pred must be a scalar, got shape %s",
+                                     shape_text(&condition->shape)));
+    *out = *(const bool *)condition->data;
+    return OK;
+}
+
+static Status *begin(LoopRun *run, Kernel *k, uint32_t last, bool *out_goes_on) {
+    for (int32_t i = 0; i < run->n_variables + run->n_invariants; i++) {
+        Tensor *in = k->in[i];
+        run->values[i] = *in;
+        if (i >= run->n_variables)
+            continue;
+        if (i < MAX_ARGS && (last & BIT(i)))
+            in->buffer = NULL;  // ours from here on: it may be written over
+        else
+            buffer_retain(in->buffer);
+    }
+    TRY(step_run_list(run->first, run->feeds));
+    TRY(read_condition(run->first, out_goes_on));
+    step_empty(run->first);  // it holds variables, too
+    if (!*out_goes_on || !run->lasting)
+        return OK;
+    TRY(step_run_list(run->lasting, run->feeds + run->n_variables));
+    const Plan *plan = run->lasting->plan;
+    for (int32_t i = 0; i < plan->n_fetches; i++) {
+        Tensor *value = &run->values[run->n_variables + run->n_invariants + i];
+        *value = run->lasting->slots[plan->fetches[i].slot];
+        // It stays what it is in all iterations: who packs it needs to do so once.
+        if (value->buffer && buffer_is_unique(value->buffer) && !value->buffer->stamp && value->buffer->allocator)
+            value->buffer->stamp = buffer_next_stamp();
+    }
+    return OK;
+}
+
+// ---- an iteration
+
+// It gets a buffer before the list begins.
+static bool is_fresh(const Fixed *fixed, const Plan *plan, int32_t slot) {
+    for (int32_t i = 0; i < fixed->n_fresh; i++)
+        if (fixed->fresh[i] == slot)
+            return fixed->lent[slot] < 0 && plan->slots[slot].host;
+    return false;
+}
+
+// What holds of the iterations that run as the body is bound now.
+static Status *look_at_binding(LoopRun *run) {
+    const Step *body = run->body;
+    const Fixed *fixed = body->fixed;
+    const Plan *plan = body->plan;
+    run->steady = fixed != NULL;
+    for (int32_t i = 0; fixed && i < plan->n_fetches; i++) {
+        int32_t slot = plan->fetches[i].slot;
+        bool variable = i < run->n_variables;
+        run->steady &= !variable || shape_equal(&fixed->shapes[slot], &run->values[i].shape);
+        run->again[i] = 0;
+        if (is_fresh(fixed, plan, slot) && (!variable || (run->moves[i] && !plan->slots[plan->feeds[i].slot].escapes)))
+            TRY(shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &run->again[i]));
+    }
+    return OK;
+}
+
+static bool shapes_are_seen(const LoopRun *run) {
+    const Step *body = run->body;
+    for (int32_t i = 0; i < run->n_feeds; i++)
+        if (!shape_equal(&body->slots[body->plan->feeds[i].slot].shape, &run->values[i].shape))
+            return false;
+    return true;
+}
+
+// Binds the body to the specialisation for the variables' shapes, or makes one when an iteration with such has run late.
+// `late`: whether the one before this has.
+static Status *choose(LoopRun *run, bool late) {
+    Step *body = run->body;
+    if (run->bound && run->steady && body->fixed)
+        return OK;
+    if (run->bound && body->fixed && fixed_fits(body->fixed, body->plan, run->feeds))
+        return OK;
+    if (late && run->bound && !shapes_are_seen(run))
+        late = false;
+    // The slots that it leaves are empty; those that it comes to know what doesn't change when they have been given it.
+    body->seen = late ? body->slots : NULL;
+    const Bound *before = body->bound;
+    if (before)
+        step_empty(body);
+    Status *status = step_bind(body, run->feeds);
+    body->seen = NULL;
+    run->bound &= !body->fixed && body->bound == before;
+    TRY(status);
+    return look_at_binding(run);
+}
+
+// Variables come each time. What doesn't change stays where it is, but for what the list gives up on its way.
+static void give(LoopRun *run) {
+    Step *body = run->body;
+    const Plan *plan = body->plan;
+    for (int32_t i = 0; i < run->n_feeds; i++) {
+        int32_t slot = plan->feeds[i].slot;
+        bool escapes = plan->slots[slot].escapes, variable = i < run->n_variables;
+        if (!variable && run->bound && !escapes)
+            continue;
+        if (escapes)
+            buffer_release(body->slots[slot].buffer);  // nobody has read it
+        body->slots[slot] = run->values[i];
+        if (!escapes)
+            body->slots[slot].buffer = NULL;
+        else if (variable)
+            run->values[i].buffer = NULL;  // moved
+        else
+            buffer_retain(run->values[i].buffer);
+    }
+    run->bound = true;
+}
+
+// What the variables are next. A value without a buffer lies where it outlives the loop's run.
+static void take(LoopRun *run, const Fixed *fixed, bool bound) {
+    Step *body = run->body;
+    const Plan *plan = body->plan;
+    for (int32_t i = 0; i < run->n_variables; i++) {
+        int32_t slot = plan->fetches[i].slot;
+        Tensor *value = &body->slots[slot];
+        run->next[i] = *value;
+        if (value->buffer && run->moves[i])
+            value->buffer = NULL;
+        else if (value->buffer)
+            buffer_retain(value->buffer);
+        else if (plan->constants[slot].buffer)
+            run->next[i].buffer = buffer_retain(plan->constants[slot].buffer);
+        else if (fixed && fixed->values[slot].buffer && fixed->values[slot].data == value->data)
+            run->next[i].buffer = buffer_retain(fixed->values[slot].buffer);
+    }
+    for (int32_t i = 0; i < run->n_variables; i++) {
+        Buffer *old = run->values[i].buffer;
+        run->values[i] = run->next[i];
+        run->next[i] = (Tensor){0};
+        if (!old)
+            continue;
+        if (bound && run->again[i] && old->bytes == run->again[i] && buffer_is_unique(old) && !old->stamp &&
+            old->allocator == &host_allocator) {
+            body->slots[plan->fetches[i].slot].buffer = old;
+            body->slots[plan->fetches[i].slot].data = old->data;
+        } else {
+            buffer_release(old);
+        }
+    }
+}
+
+// The condition's buffer stays only where the next iteration expects one.
+static Status *condition_again(LoopRun *run, const Fixed *fixed, bool *out) {
+    Step *body = run->body;
+    int32_t last = body->plan->n_fetches - 1;
+    TRY(read_condition(body, out));
+    if (fixed && run->again[last])
+        return OK;
+    Tensor *condition = &body->slots[body->plan->fetches[last].slot];
+    buffer_release(condition->buffer);
+    condition->buffer = NULL;
+    return OK;
+}
+
+static Status *run_specialised(LoopRun *run, bool *out_goes_on) {
+    Step *body = run->body;
+    Fixed *fixed = fixed_retain(body->fixed);
+    Status *status = list_new_buffers(body);
+    if (!status)
+        status = run_fixed(body);
+    const Fixed *bound = body->fixed;  // NULL: the world had changed, and the rest ran late
+    run->bound &= bound != NULL;
+    if (!status) {
+        take(run, fixed, bound != NULL);
+        status = condition_again(run, bound, out_goes_on);
+    }
+    fixed_release(fixed);
+    return status;
+}
+
+// `late`: whether the iteration before has run late, and then whether this one has.
+static Status *iterate(LoopRun *run, bool *late, bool *out_goes_on) {
+    Step *body = run->body;
+    TRY(choose(run, *late));
+    *late = body->fixed == NULL;
+    if (*late && !run->bound)
+        list_preset_constants(body);
+    give(run);
+    if (!*late)
+        return run_specialised(run, out_goes_on);
+    TRY(run_late_from(body, 0, 0));
+    take(run, NULL, false);
+    return condition_again(run, NULL, out_goes_on);
+}
+
+// ---- after the last
+
+static Status *leave(LoopRun *run, Kernel *k) {
+    const int32_t *results = run->loop->results;
+    for (int o = 0; o < k->n_out; o++) {
+        Tensor *value = &run->values[results[o]], out;
+        if (value->buffer && value->layout == LAYOUT_PLAIN)
+            out = tensor_retain(value);
+        else
+            TRY(tensor_copy(value, &out));
+        kernel_set_output(k, o, out);
+    }
+    return OK;
+}
+
+static void give_back(Step *part) {
+    step_empty(part);
+    step_rest_memory(part);
+    if (part->swept != atomic_load_explicit(&part->plan->cache->evictions, memory_order_relaxed))
+        step_sweep(part);
+}
+
+static void end(LoopRun *run) {
+    for (int32_t i = 0; i < run->n_variables; i++)
+        buffer_release(run->values[i].buffer);
+    for (int32_t i = 0; i < run->n_feeds; i++)
+        run->values[i] = (Tensor){0};
+    give_back(run->first);
+    if (run->lasting)
+        give_back(run->lasting);
+    give_back(run->body);
+    run->bound = false;
+}
+
+Status *run_loop(Kernel *k, uint32_t last) {
+    Step *step = (Step *)k->step;
+    LoopRun *run;
+    TRY(loop_find(step, step->plan->nodes[k->index].child, &run));
+    lend_context(run->first, step);
+    lend_context(run->body, step);
+    if (run->lasting)
+        lend_context(run->lasting, step);
+    bool goes_on = false, late = false;
+    Status *status = begin(run, k, last, &goes_on);
+    while (!status && goes_on) {
+        status = context_check(k->step);
+        if (!status)
+            status = iterate(run, &late, &goes_on);
+    }
+    if (!status)
+        status = leave(run, k);
+    end(run);
+    return status;
+}
