@@ -20,6 +20,8 @@ def write_graphs(folder):
         path = os.path.join(folder, name)
         if not os.path.exists(path):
             subprocess.call([sys.executable, os.path.join(here, "demo", command[0])] + command[1:] + [path], stderr=subprocess.DEVNULL)
+    if not os.path.exists(os.path.join(folder, "rnn_keras_both_train.pb")):    # its last
+        subprocess.call([sys.executable, os.path.join(here, "demo", "rnn_graphs.py"), folder], stderr=subprocess.DEVNULL)
     subprocess.call([sys.executable, os.path.join(here, "..", "tests", "parity", "nets_parity.py"), "--twins", folder],
                     stderr=subprocess.DEVNULL)
     os.environ["BENCH_GRAPHS"] = folder

@@ -32,6 +32,13 @@ typedef struct Workload {
     NET(name ".theirs", theirs, batch, size, channels, classes, bound)
 #define WORDS(n) {INTS2("words", 20, 16, n), INTS("next", 320, n)}
 
+#define X(batch) {"x", TF_FLOAT, 3, {(batch), 40, 128}, 0}
+#define RNN_ROW(name, file, batch, target) {(name), (file), {X(batch), INTS("lengths", batch, 41)}, "loss", (target), "step", 1, 0.5, 0}
+#define RNN_OF(kind, batch) \
+    RNN_ROW("rnn." kind "." #batch, "rnn_" kind ".pb", batch, NULL), \
+    RNN_ROW("rnn." kind ".train." #batch, "rnn_" kind "_train.pb", batch, "train_step")
+#define RNN(kind) RNN_OF(kind, 1), RNN_OF(kind, 8), RNN_OF(kind, 64)
+
 static const Workload WORKLOADS[] = {
     TWINS("convnets.mnist", "mnist.pb", "mnist_theirs.pb", 64, 28, 1, 10, 0.65),
     TWINS("convnets.alexnet", "alexnet.pb", "alexnet_theirs.pb", 32, 224, 3, 1000, 0.85),
@@ -53,6 +60,7 @@ static const Workload WORKLOADS[] = {
      0.4, 0.6},
     {"word2vec.theirs", "word2vec_nce_theirs.pb", {INTS("words", 128, 50000), INTS2("neighbours", 128, 1, 50000)}, "loss",
      "train_step", "step", 1, 0.4, 0.6},
+    RNN("dynamic"), RNN("bidirectional"), RNN("lengths"), RNN("keras_lstm"), RNN("keras_gru"), RNN("keras_both"),
     TWINS("mlp_big", "mlp_big.pb", "mlp_big_theirs.pb", 128, 28, 1, 10, 0.85),
 };
 enum { WORKLOAD_COUNT = sizeof WORKLOADS / sizeof *WORKLOADS };
@@ -104,7 +112,8 @@ static void prepare(Run *run) {
     }
     Step *step = run->own = calloc(1, sizeof *step);
     for (const WorkloadFeed *feed = workload->feeds; feed->name; feed++)
-        step_feed(run, step, feed->name, make(run, feed));
+        if (run->api->TF_GraphOperationByName(run->graph, feed->name))
+            step_feed(run, step, feed->name, make(run, feed));
     step_fetch(run, step, workload->fetch);
     if (workload->target)
         step_target(run, step, workload->target);
