@@ -193,6 +193,8 @@ Status *lookup_fill(Lookup *lookup, const Tensor *keys, const Tensor *values) {
 }
 
 Status *lookup_insert(Lookup *lookup, const Tensor *keys, const Tensor *values, bool anew) {
+    if (anew && lookup->spec.once)
+        return lookup_fill(lookup, keys, values);
     TRY(check_values(lookup, keys, values));
     NEED(!lookup->spec.once, UNIMPLEMENTED, "Insert not supported by HashTable implementations");
     Map fresh = {0};

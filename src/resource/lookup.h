@@ -28,7 +28,7 @@ FALLIBLE Status *lookup_check_spec(const Lookup *lookup, const LookupSpec *spec)
 // `keys` of any shape, `values` of that shape with the value's behind it. For a table that is filled once: all of it;
 // a second time is well when it says the same. INVALID_ARGUMENT, FAILED_PRECONDITION.
 FALLIBLE Status *lookup_fill(Lookup *lookup, const Tensor *keys, const Tensor *values);
-// Adds or replaces; with `anew` in an emptied table. UNIMPLEMENTED for a table that is filled once.
+// Adds or replaces, with `anew` in an emptied table. A table that is filled once is filled by `anew`; adding is UNIMPLEMENTED.
 FALLIBLE Status *lookup_insert(Lookup *lookup, const Tensor *keys, const Tensor *values, bool anew);
 FALLIBLE Status *lookup_remove(Lookup *lookup, const Tensor *keys);
 // `out` is allocated: the keys' shape with the value's behind it. Missing keys get the default: one value for all, or

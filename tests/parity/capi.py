@@ -61,6 +61,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "TF_SessionPRun": (None, [P, S, P, P, I, P, P, I, P, I, P]), "TF_DeletePRunHandle": (None, [P]),
     "TF_GraphGetTensorNumDims": (I, [P, Output, P]),
     "TF_GraphGetTensorShape": (None, [P, Output, P, I, P]), "TF_AddGradients": (None, [P, P, I, P, I, P, P, P]), "TF_GetAllRegisteredKernels": (P, [P]),
+    "TF_LoadSessionFromSavedModel": (P, [P, P, S, P, I, P, P, P]),
     "TF_LoadLibrary": (P, [S, P]), "TF_DeleteLibraryHandle": (None, [P]),
     "TF_StringInit": (None, [P]), "TF_StringCopy": (None, [P, S, N]), "TF_StringDealloc": (None, [P]),
     "TF_StringGetDataPointer": (P, [P]), "TF_StringGetSize": (N, [P]), "TF_OperationNumOutputs": (I, [P]),

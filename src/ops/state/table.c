@@ -1,4 +1,5 @@
 // Tables — vocabularies: made at their first use, filled from tensors or from a text file, looked up by key.
+#include "base/checked.h"
 #include "base/number.h"
 #include "base/vec.h"
 #include "file/disk.h"
@@ -142,7 +143,7 @@ const Op op_LookupTableRemoveV2 = {
 
 enum { LINE_NUMBER = -1, WHOLE_LINE = -2 };
 
-// Column `index` of a line, or what stands for one.
+// Column `index` of a line, or what stands for one: the number counts from the node's `offset`.
 static Status *column(Str line, int64_t index, Str delimiter, int64_t number, Arena *arena, Str *out) {
     if (index == LINE_NUMBER) {
         *out = str_format(arena, "%lld", (long long)number);
@@ -154,7 +155,7 @@ static Status *column(Str line, int64_t index, Str delimiter, int64_t number, Ar
         *out = (Str){rest.p, end ? (size_t)(end - rest.p) : rest.n};
         if (index == 0)
             return OK;
-        NEED(end, INVALID_ARGUMENT, "Invalid number of columns in line %lld", (long long)number);
+        NEED(end, INVALID_ARGUMENT, "Invalid number of columns in line '%.*s'", STR_ARGS(line));
         rest = (Str){end + 1, rest.n - out->n - 1};
     }
     *out = line;
@@ -195,16 +196,14 @@ static Status *file_prepare(Prepare *p) {
 
 typedef VEC(Str) Lines;
 
-// The lines after the first `offset`; a last one that is empty is none.
-static bool split_lines(Str text, int64_t offset, int64_t most, Lines *out) {
+// All lines, or the first `most`; a last one that is empty is none.
+static bool split_lines(Str text, int64_t most, Lines *out) {
     while (text.n && (most < 0 || (int64_t)out->n < most)) {
         const char *end = memchr(text.p, '\n', text.n);
         Str line = {text.p, end ? (size_t)(end - text.p) : text.n};
         text = end ? (Str){end + 1, text.n - line.n - 1} : (Str){0};
         if (line.n && line.p[line.n - 1] == '\r')
             line.n--;
-        if (offset-- > 0)
-            continue;
         if (!vec_push(out, line))
             return false;
     }
@@ -220,8 +219,11 @@ static Status *fill_from_lines(Lookup *lookup, const FileOwn *own, const Lines *
     for (size_t i = 0; i < lines->n; i++) {
         AUTO(arena) Arena arena = {0};
         Str key, value;
-        TRY(column(lines->p[i], own->key_index, own->delimiter, (int64_t)i, &arena, &key));
-        TRY(column(lines->p[i], own->value_index, own->delimiter, (int64_t)i, &arena, &value));
+        int64_t number;
+        NEED(add_i64((int64_t)i, own->offset, &number), INVALID_ARGUMENT, "the offset %lld is too large", (long long)own->offset);
+        NEED(lines->p[i].n, INVALID_ARGUMENT, "Invalid content: line %zu of the file is empty", i);
+        TRY(column(lines->p[i], own->key_index, own->delimiter, number, &arena, &key));
+        TRY(column(lines->p[i], own->value_index, own->delimiter, number, &arena, &value));
         TRY(set_element(&keys, (int64_t)i, key));
         TRY(set_element(&values, (int64_t)i, value));
     }
@@ -237,7 +239,7 @@ static Status *file_run(Kernel *k) {
     TRY(find_table(k, &lookup));
     Lines lines = {0};
     Status *status = OK;
-    if (!split_lines(text_str(&text), own->offset, own->most, &lines))
+    if (!split_lines(text_str(&text), own->most, &lines))
         status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
     else if (own->most >= 0 && (int64_t)lines.n < own->most)
         status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "Invalid vocab_size in %.*s: expected %lld but got %zu",
