@@ -30,7 +30,8 @@
     X(Cumprod) \
     X(CumulativeLogsumexp) X(Complex) X(Real) X(Imag) X(ComplexAbs) X(Angle) X(LeakyRelu) X(LeakyReluGrad) \
     X(ApproximateEqual) X(ClipByValue) X(TopK) X(TopKV2) X(NthElement) X(CheckNumerics) X(CheckNumericsV2) X(Cross) \
-    X(Bincount) X(DenseBincount) X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
+    X(Bincount) X(DenseBincount) X(RaggedBincount) X(SparseBincount) \
+    X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
     X(Erfinv) X(Ndtri) X(BesselI0e) X(BesselI1e) X(Polygamma) X(Zeta) X(Igamma) X(Igammac) X(IgammaGradA) X(Betainc) \
     X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN) X(Einsum)
 
@@ -45,7 +46,7 @@
     X(TensorScatterMin) X(TensorScatterMax) X(SparseToDense) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
     X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) \
     X(DynamicPartition) \
-    X(Bitcast) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) X(SpaceToBatchND) X(BatchToSpaceND) \
+    X(Bitcast) X(RaggedTensorToTensor) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) X(SpaceToBatchND) X(BatchToSpaceND) \
     X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) \
     X(MatrixDiagPartV2) \
     X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
@@ -81,7 +82,9 @@
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2) \
-    X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableHashTableOfTensorsV2) \
+    X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableDenseHashTable) X(MutableDenseHashTableV2) X(MutableHashTableOfTensors) X(AnonymousHashTable) \
+    X(AnonymousMutableHashTable) X(AnonymousMutableHashTableOfTensors) X(AnonymousMutableDenseHashTable) \
+    X(MutableHashTableOfTensorsV2) \
     X(InitializeTable) X(InitializeTableV2) X(InitializeTableFromTextFile) X(InitializeTableFromTextFileV2) \
     X(LookupTableFind) X(LookupTableFindV2) X(LookupTableInsert) X(LookupTableInsertV2) X(LookupTableRemoveV2) \
     X(LookupTableSize) X(LookupTableSizeV2) X(LookupTableExport) X(LookupTableExportV2) X(LookupTableImport) \
@@ -115,7 +118,8 @@
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
     X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) X(StringFormat) \
-    X(AsString) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
+    X(AsString) X(StringNGrams) X(UnicodeDecode) X(UnicodeDecodeWithOffsets) X(UnicodeTranscode) \
+    X(UnicodeEncode) X(SparseCross) X(SparseCrossV2) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
 #define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
     X(MatchingFiles)

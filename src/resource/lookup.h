@@ -15,6 +15,12 @@ typedef struct {
     DType key, value;
     Shape value_shape;    // of one value: [] for an element
     bool once;            // filled once, then only read
+    Shape key_shape;      // of one key: [] for an element, [n] for n integers
+    // Keys that no row can have, NULL where all are good: how TensorFlow's open hashing marks free and emptied places,
+    // which it also writes into checkpoints. lookup_new copies them.
+    const Tensor *empty, *deleted;
+    int64_t buckets;      // with `empty`: places at first, a power of 2, doubled beyond this load
+    float load;
 } LookupSpec;
 
 // One reference. INVALID_ARGUMENT for types that a table can't have.
@@ -34,6 +40,6 @@ FALLIBLE Status *lookup_remove(Lookup *lookup, const Tensor *keys);
 // `out` is allocated: the keys' shape with the value's behind it. Missing keys get the default: one value for all, or
 // one for each key.
 FALLIBLE Status *lookup_find(Lookup *lookup, const Tensor *keys, const Tensor *otherwise, const Tensor *out);
-// In no order.
+// In no order; with `empty`, `deleted` no row has such a key: an import passes over them, all else refuses them.
 FALLIBLE Status *lookup_export(Lookup *lookup, Tensor *out_keys, Tensor *out_values);
 int64_t lookup_size(Lookup *lookup);

@@ -1,4 +1,5 @@
-// Bincount, DenseBincount, Bucketize, LowerBound, UpperBound, HistogramFixedWidth — counting by number, finding by size.
+// Bincount, DenseBincount, RaggedBincount, SparseBincount — counting by number. Bucketize, LowerBound, UpperBound,
+// HistogramFixedWidth — finding by size.
 #define SELF "ops/math/bincount.c"
 #include "ops/array/moving.h"
 
@@ -133,6 +134,107 @@ const Op op_DenseBincount = {
     .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
     .needs = "scalar(size)", BINCOUNT,
 };
+
+// ---------------------------------------- counting by rows
+
+static Status *rows_shape(Shapes *s) {
+    int64_t size = UNKNOWN_DIM;
+    bool ragged = s->n_in == 4;
+    bool known = shapes_input_int(s, ragged ? 2 : 3, &size);
+    NEED(!known || size >= 0, INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
+    const Shape *splits = &s->in[0];
+    if (ragged) {
+        NEED(splits->rank < 0 || splits->dims[0] != 0, INVALID_ARGUMENT, "Splits must be non-empty");
+        s->out[0] = SHAPE(splits->rank < 0 || splits->dims[0] < 0 ? UNKNOWN_DIM : splits->dims[0] - 1, known ? size : UNKNOWN_DIM);
+    } else {
+        Shape dense;
+        TRY(shapes_input_shape(s, 2, &dense));
+        if (dense.rank == 1)
+            s->out[0] = SHAPE(known ? size : UNKNOWN_DIM);
+        else if (dense.rank == 2)
+            s->out[0] = SHAPE(dense.dims[0], known ? size : UNKNOWN_DIM);
+        NEED(dense.rank < 3 && dense.rank != 0, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", dense.rank);
+    }
+    return shape_check(&s->out[0]);
+}
+
+static Status *rows_prepare(Prepare *p) {
+    const Tensor *weights = p->in[p->n_in - 1], *values = p->in[1];
+    *(Bins *)p->own = (Bins){.weighted = shape_count(&weights->shape) > 0, .binary = node_bool(p->node, "binary_output")};
+    NEED(shape_count(&weights->shape) == 0 || shape_equal(&weights->shape, &values->shape), INVALID_ARGUMENT,
+         "weights must be the same shape as the values or have length 0: %s and %s", shape_text(&weights->shape),
+         shape_text(&values->shape));
+    p->scratch = (size_t)shape_count(&values->shape) * sizeof(int64_t);
+    return OK;
+}
+
+// bins[row of i, value i] += weight i. The row is -1 for what is left out.
+#define COUNT_ROWS(T)                                                                    \
+    for (int64_t i = 0; i < tensor_count(k->in[1]); i++) {                               \
+        int64_t value = tensor_int(k->in[1], i);                                         \
+        T *bin = (T *)k->out[0]->data + (rows[i] < 0 ? 0 : rows[i]) * size + value;      \
+        if (value < size && rows[i] >= 0)                                                \
+            *bin = own->binary ? (T)1 : (T)(*bin + (own->weighted ? ((const T *)weights)[i] : (T)1)); \
+    }
+
+static Status *count_rows(Kernel *k, const int64_t *rows) {
+    const Bins *own = k->own;
+    const Shape *shape = &k->out[0]->shape;
+    const void *weights = k->in[k->n_in - 1]->data;
+    int64_t size = shape->dims[shape->rank - 1];
+    for (int64_t i = 0; i < tensor_count(k->in[1]); i++)
+        NEED(tensor_int(k->in[1], i) >= 0, INVALID_ARGUMENT, "Input must be non-negative");
+    memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
+    switch (k->out[0]->dtype) {
+    case DT_int32: COUNT_ROWS(int32_t) break;
+    case DT_int64: COUNT_ROWS(int64_t) break;
+    case DT_float: COUNT_ROWS(float) break;
+    default: COUNT_ROWS(double) break;
+    }
+    return OK;
+}
+
+static Status *ragged_run(Kernel *k) {
+    const Tensor *splits = k->in[0];
+    int64_t n = tensor_count(splits), values = tensor_count(k->in[1]), *rows = k->scratch;
+    const int64_t *split = splits->data;
+    NEED(split[0] == 0, INVALID_ARGUMENT, "Splits must start with 0, not with %lld", (long long)split[0]);
+    NEED(split[n - 1] == values, INVALID_ARGUMENT, "Splits must end with the number of values, got %lld instead of %lld",
+         (long long)split[n - 1], (long long)values);
+    for (int64_t row = 0; row < n - 1; row++) {
+        NEED(split[row] <= split[row + 1] && split[row + 1] <= values, INVALID_ARGUMENT, "Splits must ascend");
+        for (int64_t i = split[row]; i < split[row + 1]; i++)
+            rows[i] = row;
+    }
+    return count_rows(k, rows);
+}
+
+static Status *sparse_run(Kernel *k) {
+    const Tensor *indices = k->in[0];
+    const Shape *out = &k->out[0]->shape;
+    int64_t *rows = k->scratch, values = tensor_count(k->in[1]);
+    NEED(indices->shape.dims[0] == values && indices->shape.dims[1] == out->rank, INVALID_ARGUMENT,
+         "indices of shape %s don't go with %lld values and a dense shape of %d extents", shape_text(&indices->shape),
+         (long long)values, out->rank);
+    for (int64_t i = 0; i < values; i++) {
+        rows[i] = out->rank == 1 ? 0 : ((const int64_t *)indices->data)[2 * i];
+        if (out->rank == 2 && (rows[i] < 0 || rows[i] >= out->dims[0]))
+            KERNEL_INDEX_ERROR("indices", i, rows[i], out->dims[0]);
+    }
+    return count_rows(k, rows);
+}
+
+#define COUNT_BY_ROWS(Name, inputs, conditions, hosts, run)                                                        \
+    const Op op_##Name = {                                                                                         \
+        .signature = #Name "(" inputs ", size: Tidx, weights: T) -> output: T; Tidx: {int32, int64}; "             \
+                     "T: {int32, int64, float, double}; binary_output: bool = false",                              \
+        .doc = "How often each number below size appears in each row; each time counts as much as its weight.",    \
+        .needs = "scalar(size), " conditions, .shape = rows_shape, .prepare = rows_prepare, .own_size = sizeof(Bins), \
+        .cpu = ANY_TYPE(run), .host = hosts, .flags = OP_NO_GRADIENT,                                              \
+    };
+COUNT_BY_ROWS(RaggedBincount, "splits: int64, values: Tidx", "vector(splits)", BIT(2), ragged_run)
+COUNT_BY_ROWS(SparseBincount, "indices: int64, values: Tidx, dense_shape: int64",
+              "matrix(indices), vector(values), vector(dense_shape)", BIT(2) | BIT(3), sparse_run)
 
 // ---------------------------------------- finding
 

@@ -3,7 +3,8 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "file/disk.h"
-#include "ops/op.h"
+#include "ops/array/moving.h"
+#include "ops/string/strings.h"
 #include "resource/handle.h"
 #include "resource/lookup.h"
 
@@ -12,6 +13,13 @@
 typedef struct {
     Tensor handle;
 } TableNode;
+
+// How a node makes its table: by name in the session, or a new one at every call.
+typedef struct {
+    bool once, nameless;
+} TableKind;
+static const TableKind NAMED = {0}, NAMED_ONCE = {.once = true}, NAMELESS = {.nameless = true},
+                       NAMELESS_ONCE = {true, true};
 
 static Status *create(void *arg, Resource **out) {
     Lookup *lookup;
@@ -22,20 +30,23 @@ static Status *create(void *arg, Resource **out) {
 
 static LookupSpec spec_of(const Node *node) {
     const AttrValue *shape = node_attr_find(node, "value_shape");
+    const TableKind *kind = node_op(node)->row;
     return (LookupSpec){.key = node_type(node, "key_dtype"), .value = node_type(node, "value_dtype"),
-                        .value_shape = shape ? *shape->shape : SCALAR_SHAPE,
-                        .once = str_starts(node->type->name, STR("HashTable"))};
+                        .value_shape = shape ? *shape->shape : SCALAR_SHAPE, .once = kind->once};
+}
+
+static Status *named_table(ResourceTable *resources, Str container, Str name, LookupSpec *spec, Tensor *out) {
+    AUTO(resource) Resource *resource = NULL;
+    TRY(resource_find_or_create(resources, container, name, &lookup_type, create, spec, &resource));
+    TRY(lookup_check_spec(lookup_of(resource), spec));
+    return handle_tensor(resource, spec->value, spec->value_shape, out);
 }
 
 static Status *open_table(Opening *o) {
     TableNode *state = o->state;
     LookupSpec spec = spec_of(o->node);
     Str name = node_str(o->node, "shared_name");
-    AUTO(resource) Resource *resource = NULL;
-    TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name,
-                                &lookup_type, create, &spec, &resource));
-    TRY(lookup_check_spec(lookup_of(resource), &spec));
-    return handle_tensor(resource, spec.value, spec.value_shape, &state->handle);
+    return named_table(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name, &spec, &state->handle);
 }
 
 static void close_table(void *state) {
@@ -50,29 +61,95 @@ static Status *table_run(Kernel *k) {
 }
 
 static Status *table_shape(Shapes *s) {
+    s->out[0] = SCALAR_SHAPE;
+    if (s->n_in)
+        return OK;  // keys may be vectors, and what is exported is a matrix: nothing is promised
     HandleShape *handle = ARENA_NEW(s->arena, HandleShape);
     NEED_MEMORY(handle);
     LookupSpec spec = spec_of(s->node);
     *handle = (HandleShape){spec.value, spec.value_shape};
-    s->out[0] = SCALAR_SHAPE;
     s->handle_out[0] = handle;
     return OK;
 }
 
-#define TABLE(Name, handle, more, text)                                                                              \
+// Tables that are nameless, or made of tensors.
+typedef struct {
+    LookupSpec spec;
+    Str container, name;
+} TableOwn;
+
+static Status *table_prepare(Prepare *p) {
+    TableOwn *own = p->own;
+    const AttrValue *buckets = node_attr_find(p->node, "initial_num_buckets");
+    own->spec = spec_of(p->node);
+    if (buckets) {
+        own->spec.buckets = buckets->i;
+        own->spec.load = node_float(p->node, "max_load_factor");
+    }
+    if (((const TableKind *)node_op(p->node)->row)->nameless)
+        return OK;
+    Str name = node_str(p->node, "shared_name");
+    own->container = node_str(p->node, "container");
+    own->name = name.n ? name : p->node->name;
+    return OK;
+}
+
+static Status *made_run(Kernel *k) {
+    const TableOwn *own = k->own;
+    const TableKind *kind = node_op(k->node)->row;
+    LookupSpec spec = own->spec;
+    Tensor handle;
+    if (k->n_in > 0) {
+        spec.empty = k->in[0];
+        spec.deleted = k->n_in > 1 ? k->in[1] : NULL;
+        spec.key_shape = spec.empty->shape;
+        NEED(!spec.deleted || shape_equal(&spec.deleted->shape, &spec.key_shape), INVALID_ARGUMENT,
+             "Empty and deleted keys must have same shape, got shapes: %s and %s", shape_text(&spec.key_shape),
+             shape_text(&spec.deleted->shape));
+    }
+    if (kind->nameless) {
+        AUTO(resource) Resource *resource = NULL;
+        TRY(create(&spec, &resource));
+        TRY(handle_tensor(resource, spec.value, spec.value_shape, &handle));
+    } else {
+        TRY(named_table(k->step->resources, own->container, own->name, &spec, &handle));
+    }
+    kernel_set_output(k, 0, handle);
+    return OK;
+}
+
+#define BY_NAME "container: string = \"\"; shared_name: string = \"\"; use_node_name_sharing: bool = false; "
+#define VALUE_SHAPE "; value_shape: shape = []"
+#define TABLE_OF(Name, inputs, handle, names, more, text, kind, ...)                                                 \
     const Op op_##Name = {                                                                                           \
-        .signature = #Name "() -> table_handle: " handle "; container: string = \"\"; shared_name: string = \"\"; "  \
-                     "use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type" more "; stateful",    \
-        .doc = text, .shape = table_shape, .open = open_table, .close = close_table, .state_size = sizeof(TableNode), \
-        .cpu = ANY_TYPE(table_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,                                    \
+        .signature = #Name "(" inputs ") -> table_handle: " handle "; " names "key_dtype: type; value_dtype: type"    \
+                     more "; stateful",                                                                              \
+        .doc = text, .shape = table_shape, .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT, .row = &kind, __VA_ARGS__    \
     };
+#define TABLE(Name, handle, more, text, kind)                                                                        \
+    TABLE_OF(Name, "", handle, BY_NAME, more, text, kind, .open = open_table, .close = close_table,                   \
+             .state_size = sizeof(TableNode), .cpu = ANY_TYPE(table_run))
+#define MADE(Name, inputs, handle, names, more, text, kind)                                                          \
+    TABLE_OF(Name, inputs, handle, names, more, text, kind, .prepare = table_prepare, .own_size = sizeof(TableOwn),   \
+             .cpu = ANY_TYPE(made_run))
 #define ONCE "A table that is filled once and then read."
 #define MUTABLE "A table that changes as it is used."
-TABLE(HashTable, "ref string", "", ONCE)
-TABLE(HashTableV2, "resource", "", ONCE)
-TABLE(MutableHashTable, "ref string", "", MUTABLE)
-TABLE(MutableHashTableV2, "resource", "", MUTABLE)
-TABLE(MutableHashTableOfTensorsV2, "resource", "; value_shape: shape = []", "A table whose values are tensors.")
+#define OF_TENSORS "A table whose values are tensors."
+#define DENSE "A table of open hashing: two keys mark its free and its emptied places."
+#define DENSE_ATTRS VALUE_SHAPE "; initial_num_buckets: int = 131072; max_load_factor: float = 0.8"
+#define MARKS "empty_key: key_dtype, deleted_key: key_dtype"
+TABLE(HashTable, "ref string", "", ONCE, NAMED_ONCE)
+TABLE(HashTableV2, "resource", "", ONCE, NAMED_ONCE)
+TABLE(MutableHashTable, "ref string", "", MUTABLE, NAMED)
+TABLE(MutableHashTableV2, "resource", "", MUTABLE, NAMED)
+TABLE(MutableHashTableOfTensorsV2, "resource", VALUE_SHAPE, OF_TENSORS, NAMED)
+MADE(MutableDenseHashTableV2, MARKS, "resource", BY_NAME, DENSE_ATTRS, DENSE, NAMED)
+TABLE(MutableHashTableOfTensors, "ref string", VALUE_SHAPE, OF_TENSORS, NAMED)
+MADE(MutableDenseHashTable, "empty_key: key_dtype", "ref string", BY_NAME, DENSE_ATTRS, DENSE, NAMED)
+MADE(AnonymousHashTable, "", "resource", "", "", ONCE, NAMELESS_ONCE)
+MADE(AnonymousMutableHashTable, "", "resource", "", "", MUTABLE, NAMELESS)
+MADE(AnonymousMutableHashTableOfTensors, "", "resource", "", VALUE_SHAPE, OF_TENSORS, NAMELESS)
+MADE(AnonymousMutableDenseHashTable, MARKS, "resource", "", DENSE_ATTRS, DENSE, NAMELESS)
 
 // ---------------------------------------- filling
 
@@ -85,11 +162,25 @@ static Status *find_table(Kernel *k, Lookup **out) {
 
 typedef enum { FILL, INSERT, IMPORT } Filling;
 
+// What a table of open hashing exports is two matrices, a place to a row: seen as keys and values.
+static void as_rows(const LookupSpec *spec, Tensor *keys, Tensor *values) {
+    int64_t n = keys->shape.rank ? keys->shape.dims[0] : 0;
+    Shape key_rows = spec->key_shape.rank ? SHAPE(n, spec->key_shape.dims[0]) : SHAPE(n), value_rows = SHAPE(n);
+    for (int d = 0; d < spec->value_shape.rank && value_rows.rank < MAX_RANK; d++)
+        value_rows.dims[value_rows.rank++] = spec->value_shape.dims[d];
+    if (keys->shape.rank == 2 && shape_count(&key_rows) == tensor_count(keys))
+        keys->shape = key_rows;
+    if (values->shape.rank == 2 && shape_count(&value_rows) == tensor_count(values))
+        values->shape = value_rows;
+}
+
 static Status *fill(Kernel *k, Filling how) {
     Lookup *lookup;
     TRY(find_table(k, &lookup));
-    Status *status = how == FILL ? lookup_fill(lookup, k->in[1], k->in[2])
-                                 : lookup_insert(lookup, k->in[1], k->in[2], how == IMPORT);
+    Tensor keys = *k->in[1], values = *k->in[2];
+    if (how == IMPORT && lookup_spec(lookup)->empty)
+        as_rows(lookup_spec(lookup), &keys, &values);
+    Status *status = how == FILL ? lookup_fill(lookup, &keys, &values) : lookup_insert(lookup, &keys, &values, how == IMPORT);
     resource_release((Resource *)lookup);
     return status;
 }
@@ -212,6 +303,9 @@ static bool split_lines(Str text, int64_t most, Lines *out) {
 
 static Status *fill_from_lines(Lookup *lookup, const FileOwn *own, const Lines *lines) {
     const LookupSpec *spec = lookup_spec(lookup);
+    NEED(lines->n, OUT_OF_RANGE, "the file has no lines to fill a table");
+    NEED((own->key_index != LINE_NUMBER || spec->key == DT_int64) && (own->value_index != LINE_NUMBER || spec->value == DT_int64),
+         INVALID_ARGUMENT, "a column of line numbers must be of type int64");
     AUTO(tensor) Tensor keys = {0};
     AUTO(tensor) Tensor values = {0};
     TRY(tensor_new(spec->key, SHAPE((int64_t)lines->n), &keys));
@@ -278,8 +372,9 @@ static Status *find_shape(Shapes *s) {
 }
 
 static Status *find_in(Kernel *k, Lookup *lookup) {
-    Shape shape = UNKNOWN_SHAPE;
-    TRY(values_shape(&k->in[1]->shape, &lookup_spec(lookup)->value_shape, &shape));
+    Shape shape = UNKNOWN_SHAPE, keys = k->in[1]->shape;
+    keys.rank -= keys.rank < lookup_spec(lookup)->key_shape.rank ? 0 : lookup_spec(lookup)->key_shape.rank;
+    TRY(values_shape(&keys, &lookup_spec(lookup)->value_shape, &shape));
     TRY(kernel_output(k, 0, shape));
     return lookup_find(lookup, k->in[1], k->in[2], k->out[0]);
 }
@@ -301,7 +396,73 @@ static Status *size_run(Kernel *k) {
 }
 
 static Status *export_shape(Shapes *s) {
-    s->out[0] = SHAPE(UNKNOWN_DIM);
+    if (s->handle[0])
+        s->out[0] = SHAPE(UNKNOWN_DIM);
+    return OK;
+}
+
+static uint64_t hash_of(const Tensor *keys, int64_t row, int64_t width) {
+    if (keys->dtype == DT_string)
+        return murmur_hash(tstring_str((const TString *)keys->data + row));
+    uint64_t hash = 0;
+    for (int64_t i = row * width; i < (row + 1) * width; i++) {
+        uint64_t one = 0;
+        size_t size = dtype_size(keys->dtype);
+        memcpy(&one, (const char *)keys->data + (size_t)i * size, size);
+        if (keys->dtype == DT_int32)
+            one = (uint64_t)((const int32_t *)keys->data)[i];
+        hash = width == 1 ? one : hash ^ (one + UINT64_C(0x9e3779b97f4a7800) + (hash << 10) + (hash >> 4));
+    }
+    return hash;
+}
+
+// A table of open hashing is exported as TensorFlow has it in memory, free places included: whoever restores a checkpoint
+// takes them as they lie.
+static Status *lay_out(const LookupSpec *spec, Tensor *keys, Tensor *values) {
+    int64_t n = keys->shape.dims[0], places = spec->buckets, width = shape_count(&spec->key_shape);
+    int64_t part = shape_count(&spec->value_shape);
+    AUTO(tensor) Tensor all_keys = {0};
+    AUTO(tensor) Tensor all_values = {0};
+    while ((double)n > (double)places * (double)spec->load)
+        places *= 2;
+    Shape key_shape = SHAPE(places, width), value_shape = SHAPE(places, part);
+    TRY(shape_check(&value_shape));
+    TRY(tensor_new(spec->key, key_shape, &all_keys));
+    TRY(tensor_new(spec->value, value_shape, &all_values));
+    AUTO(arena) Arena arena = {0};
+    bool *taken = ARENA_ARRAY(&arena, bool, places);
+    NEED_MEMORY(taken);
+    if (dtype_is_plain(spec->value))
+        memset(all_values.data, 0, tensor_bytes(&all_values));
+    for (int64_t row = 0; row < n; row++) {
+        uint64_t at = hash_of(keys, row, width), mask = (uint64_t)places - 1;
+        for (uint64_t probes = 1; taken[at & mask]; probes++)
+            at += probes;
+        at &= mask;
+        taken[at] = true;
+        for (int64_t i = 0; i < width; i++)
+            TRY(element_copy(keys, row * width + i, &all_keys, (int64_t)at * width + i));
+        for (int64_t i = 0; i < part; i++)
+            TRY(element_copy(values, row * part + i, &all_values, (int64_t)at * part + i));
+    }
+    for (int64_t at = 0; at < places; at++)
+        for (int64_t i = 0; i < width && !taken[at]; i++)
+            TRY(element_copy(spec->empty, i, &all_keys, at * width + i));
+    tensor_clear(keys);
+    tensor_clear(values);
+    *keys = tensor_retain(&all_keys);
+    *values = tensor_retain(&all_values);
+    return OK;
+}
+
+static Status *export_table(Lookup *lookup, Tensor *out_keys, Tensor *out_values) {
+    AUTO(tensor) Tensor keys = {0};
+    AUTO(tensor) Tensor values = {0};
+    TRY(lookup_export(lookup, &keys, &values));
+    if (lookup_spec(lookup)->empty)
+        TRY(lay_out(lookup_spec(lookup), &keys, &values));
+    *out_keys = tensor_retain(&keys);
+    *out_values = tensor_retain(&values);
     return OK;
 }
 
@@ -309,7 +470,7 @@ static Status *export_run(Kernel *k) {
     Lookup *lookup;
     Tensor keys, values;
     TRY(find_table(k, &lookup));
-    Status *status = lookup_export(lookup, &keys, &values);
+    Status *status = export_table(lookup, &keys, &values);
     resource_release((Resource *)lookup);
     TRY(status);
     kernel_set_output(k, 0, keys);

@@ -96,7 +96,7 @@ static void farm_round(FarmState *s, const char *p, uint64_t factor, uint64_t we
     s->x = kept;
 }
 
-static uint64_t farm_hash(Str text) {
+uint64_t farm_hash(Str text) {
     const char *p = text.p;
     size_t n = text.n;
     if (n <= 16)
@@ -122,7 +122,7 @@ static uint64_t farm_hash(Str text) {
 
 // ---------------------------------------- MurmurHash 2, 64 bits
 
-static uint64_t murmur_hash(Str text) {
+uint64_t murmur_hash(Str text) {
     const uint64_t factor = UINT64_C(0xc6a4a7935bd1e995);
     uint64_t hash = UINT64_C(0xdecafcaffe) ^ text.n * factor;
     const char *p = text.p;
