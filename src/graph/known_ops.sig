@@ -594,7 +594,6 @@ RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits,
 RandomCrop(image: T, size: int64) -> output: T; T: {uint8, int8, int16, int32, int64, float, double}; seed: int = 0; seed2: int = 0; stateful; deprecated(8, "use Slice at random offsets")
 RandomDataset(seed: int64, seed2: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 RandomDatasetV2(seed: int64, seed2: int64, seed_generator: resource) -> handle: variant; rerandomize_each_iteration: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
-RandomGammaGrad(alpha: T, sample: T) -> output: T; T: {float, double}
 RandomIndexShuffle(index: dtype, seed: Tseed, max_index: dtype) -> output: dtype; rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}
 RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; replicate_on_split: bool = false; stateful
 ReadVariableXlaSplitND(resource: resource) -> outputs: N * T; T: type; N: int >= 1; num_splits: list(int); paddings: list(int) = []; stateful

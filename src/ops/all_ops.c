@@ -111,7 +111,7 @@
     X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
     X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
-    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomPoisson) X(RandomPoissonV2) \
+    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomGammaGrad) X(RandomPoisson) X(RandomPoissonV2) \
     X(UniformCandidateSampler) X(LogUniformCandidateSampler) X(LearnedUnigramCandidateSampler) \
     X(ThreadUnsafeUnigramCandidateSampler) X(FixedUnigramCandidateSampler) X(AllCandidateSampler) \
     X(ComputeAccidentalHits) X(StatelessRandomUniformFullInt) X(StatelessRandomUniformIntV2)

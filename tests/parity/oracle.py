@@ -7,6 +7,7 @@
 #   folded     every input a Const                                            and session for many shapes
 #   grad       gradients added by the library under test to the late graph; grad_fixed: to the fixed graph
 #   theirs     TensorFlow's own gradient graph, imported
+#   grad_grad  second gradients, of the first case of each operation: of our first gradients; grad_theirs: of TensorFlow's
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -134,10 +135,25 @@ class Gradient:
             self.ys = [y.name for y in ys]
         self.full = built.graph.as_graph_def().SerializeToString()
 
+    def again(self):
+        """Adds the gradients of the gradients by the inputs and by what they start from; nothing of none."""
+        with self.built.graph.as_default():
+            real = [g for g in self.found if g.dtype.is_floating]
+            if len(real) < len(self.found):
+                return False
+            self.ddys = [tf.placeholder(g.dtype, g.shape, name="ddy%d" % i) for i, g in enumerate(self.found)]
+            xs = [self.built.graph.get_tensor_by_name(name + ":0") for name in self.xs] + self.dys
+            self.before = self.built.graph.as_graph_def().SerializeToString()
+            pairs = [(x, tf.convert_to_tensor(g)) for x, g in zip(xs, tf.gradients(self.found, xs, grad_ys=self.ddys)) if g is not None]
+            self.second_xs = [x.op.name for x, _ in pairs]
+            self.second = [g for _, g in pairs]
+            return bool(pairs)
+
 
 class Oracle:
     def __init__(self, log):
         self.log, self.late, self.gradients, self.items = log, {}, {}, []
+        self.twice = set()    # operations whose second gradients are among the items
         self.skipped = 0
 
     def key(self, case):
@@ -155,9 +171,9 @@ class Oracle:
             self.late[key] = Built(case, "late")
         return self.late[key]
 
-    def item(self, case, variant, graph, steps, expect, gradient=None):
+    def item(self, case, variant, graph, steps, expect, gradient=None, first=None):
         self.items.append(dict(op=case.op, label=case.label, variant=variant, graph=graph, steps=steps, expect=expect,
-                               tol=case.tol, gradient=gradient))
+                               tol=case.tol, gradient=gradient, first=first))
 
     def case(self, case):
         variant = "late"
@@ -236,8 +252,30 @@ class Oracle:
             kept = {name: value for name, value in feeds.items() if name in fixed.built.places or name in dys}
             if fixed.xs == made.xs:
                 self.item(case, "grad_fixed", fixed.forward, [([], kept, [], {})], [expect], (fixed.ys, fixed.xs, dys))
+                self.second(case, fixed, kept, dys, expect)
         except (LookupError, ValueError, TypeError, IndexError):
             pass
+
+    def second(self, case, fixed, feeds, dys, expect):
+        """Of one case of each operation, with some elements."""
+        kind = str(fixed.found[0].dtype.base_dtype.name)
+        if (case.op, case.attrs.get("is_training")) in self.twice or kind not in ("float32", "float64") or not all(0 < x.size <= 4096 for x in expect):
+            return
+        first = (fixed.ys, fixed.xs, dys)
+        try:
+            if not fixed.again():
+                return
+            for ddy, g in zip(fixed.ddys, expect):
+                feeds[ddy.op.name] = values(g.dtype, g.shape, low=-1, high=1, key="ddy")
+            answer = arrays(fixed.built.run(fixed.second, feeds))
+        except (LookupError, ValueError, TypeError, IndexError, tf.errors.OpError) as error:
+            self.log("%s %s: no second gradient: %s" % (case.op, case.label, str(error).splitlines()[0][:120]))
+            return
+        self.twice.add((case.op, case.attrs.get("is_training")))
+        ddys = [ddy.op.name for ddy in fixed.ddys]
+        self.item(case, "grad_grad", fixed.before, [([], feeds, [], {})], [answer], (None, fixed.second_xs, ddys), first)
+        self.item(case, "grad_theirs", fixed.before, [([], feeds, [], {})], [answer],
+                  ([g.name for g in fixed.found], fixed.second_xs, ddys))
 
     def script(self, case):
         graph = tf.Graph()

@@ -239,6 +239,18 @@ static void mean_grad(Formula *f) {  // dy / (rows of the segment)
     f->dx[0] = Gather(Div(dy, SegmentSum(ones, ids)), ids, Int(0));
 }
 
+// dy times the product of the others, as above.
+static void prod_grad(Formula *f) {
+    Output x = f->x[0], ids = f->x[1];
+    Output is_zero = Equal(x, ZerosLike(x));
+    Output zeros = SegmentSum(Cast(is_zero, DT_int32), ids);
+    Output dy = Select(Greater(zeros, Int(1)), ZerosLike(f->dy[0]), f->dy[0]);
+    Output others = Select(is_zero, OnesLike(x), x);
+    Output without = Gather(formula_2(f, "SegmentProd", others, ids), ids, Int(0));
+    Output quotient = Div(Gather(f->y[0], ids, Int(0)), others);
+    f->dx[0] = Mul(Gather(dy, ids, Int(0)), Select(is_zero, without, quotient));
+}
+
 static void extreme_grad(Formula *f) {
     Output x = f->x[0], ids = f->x[1];
     Output chosen = Cast(Equal(x, Gather(f->y[0], ids, Int(0))), output_type(x));
@@ -257,6 +269,6 @@ static void extreme_grad(Formula *f) {
     };
 SORTED(Sum, Add, ZERO, false, NUMBERS_TEXT, "Sums of the rows of each segment.", .grad = sum_grad)
 SORTED(Mean, Add, ZERO, true, NUMBERS_TEXT, "Means of the rows of each segment.", .grad = mean_grad)
-SORTED(Prod, Mul, ONE, false, NUMBERS_TEXT, "Products of the rows of each segment.", .grad = NULL)
+SORTED(Prod, Mul, ONE, false, NUMBERS_TEXT, "Products of the rows of each segment.", .grad = prod_grad)
 SORTED(Max, Maximum, ZERO, false, ORDERED_TEXT, "Largest elements of the rows of each segment.", .grad = extreme_grad)
 SORTED(Min, Minimum, ZERO, false, ORDERED_TEXT, "Smallest elements of the rows of each segment.", .grad = extreme_grad)

@@ -405,6 +405,71 @@ static void norm_grad_3(Formula *f) {
     norm_grad(f, "FusedBatchNormGradV3");
 }
 
+// The second gradient, of what the statistics of x itself give: those among the inputs are results of the same x. With
+// n(u) = u - mean(u) - xh mean(u xh), s = 1 / sqrt(var + epsilon), xh = (x - mean) s, the gradient is dx = scale s n(dy).
+typedef struct {
+    Output axes, s, xh;
+} Normal;
+
+static Output channel_mean(Formula *f, const Normal *of, Output u) {
+    return Mean(u, of->axes, true);
+}
+
+static Output without_normal(Formula *f, const Normal *of, Output u) {
+    return Sub(Sub(u, channel_mean(f, of, u)), Mul(of->xh, channel_mean(f, of, Mul(u, of->xh))));
+}
+
+// A vector of channels as one that broadcasts over the images.
+static Output over_images(Formula *f, Output vector, int rank, bool channels_first) {
+    const int64_t dims[] = {1, -1, 1, 1, 1};
+    return channels_first ? Reshape(vector, formula_ints(f, dims, rank, DT_int32)) : vector;
+}
+
+// a, b, c: the gradients of dx, dscale, doffset.
+typedef struct {
+    Output dy, scale, a, b, c;
+} Second;
+
+static void second_in_training(Formula *f, const Normal *of, const Second *in, Output *out) {
+    Output n_dy = without_normal(f, of, in->dy), scaled = Mul(in->scale, of->s);
+    out[0] = Add(Add(Mul(scaled, without_normal(f, of, in->a)), Mul(in->b, of->xh)), in->c);
+    Output turned = Mul(of->xh, channel_mean(f, of, Mul(in->a, n_dy)));
+    Output both = Add(Mul(channel_mean(f, of, Mul(in->dy, of->xh)), without_normal(f, of, in->a)),
+                      Mul(channel_mean(f, of, Mul(in->a, of->xh)), n_dy));
+    out[1] = Mul(of->s, Sub(Mul(in->b, n_dy), Mul(scaled, Add(turned, both))));
+    out[2] = Mul(Mul(in->a, n_dy), of->s);
+}
+
+static void second_with_given(Formula *f, const Normal *of, const Second *in, Output *out) {
+    out[0] = Add(Add(Mul(in->a, Mul(in->scale, of->s)), Mul(in->b, of->xh)), in->c);
+    out[1] = Mul(Mul(in->b, in->dy), of->s);
+    out[2] = Mul(Mul(in->a, in->dy), of->s);
+}
+
+static void norm_grad_grad(Formula *f) {
+    DType dtype = output_type(f->x[2]);
+    bool first = node_str(f->node, "data_format").p[1] == 'C', training = node_bool(f->node, "is_training");
+    int rank = (int)node_str(f->node, "data_format").n;
+    const int64_t last_axes[] = {0, 1, 2, 3}, first_axes[] = {0, 2, 3, 4};
+    Normal of = {.axes = formula_ints(f, first ? first_axes : last_axes, rank - 1, DT_int32)};
+    Output x = Cast(f->x[1], dtype), epsilon = Scalar((double)node_float(f->node, "epsilon"), f->x[2]);
+    Output mean = training ? Mean(x, of.axes, true) : over_images(f, f->x[3], rank, first);
+    Output centred = Sub(x, mean);
+    Output variance = training ? Mean(Square(centred), of.axes, true) : over_images(f, f->x[4], rank, first);
+    of.s = Rsqrt(Add(variance, epsilon));
+    of.xh = Mul(centred, of.s);
+    Second in = {Cast(f->x[0], dtype), over_images(f, f->x[2], rank, first), Cast(f->dy[0], dtype),
+                 over_images(f, f->dy[1], rank, first), over_images(f, f->dy[2], rank, first)};
+    Output out[3];
+    if (training)
+        second_in_training(f, &of, &in, out);
+    else
+        second_with_given(f, &of, &in, out);
+    f->dx[0] = Cast(out[0], output_type(f->x[0]));
+    f->dx[1] = Cast(out[1], output_type(f->x[1]));
+    f->dx[2] = Sum(out[2], of.axes, false);
+}
+
 #define FORMATS_2D "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; is_training: bool = true"
 #define FORMATS_3D "data_format: {\"NHWC\", \"NCHW\", \"NDHWC\", \"NCDHW\"} = \"NHWC\"; is_training: bool = true"
 #define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
@@ -415,7 +480,7 @@ static void norm_grad_3(Formula *f) {
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \
-    .same_rows = 1, .intake = &norm_grad_intake
+    .same_rows = 1, .intake = &norm_grad_intake, .grad = norm_grad_grad
 
 const Op op_FusedBatchNorm = {
     .signature = "FusedBatchNorm(x: T, scale: T, offset: T, mean: T, variance: T) -> y: T, batch_mean: T, "

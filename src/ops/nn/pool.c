@@ -297,6 +297,12 @@ static void max_grad_formula(Formula *f) {  // which element was the greatest do
     f->dx[1] = ZerosLike(f->x[1]);
     f->dx[2] = Like("MaxPoolGradGrad", f->x[0], f->x[1], f->dy[0]);
 }
+static void max_grad_v2_formula(Formula *f) {
+    const Output in[] = {f->x[0], f->x[1], f->dy[0], f->x[3], f->x[4]};
+    f->dx[0] = ZerosLike(f->x[0]);
+    f->dx[1] = ZerosLike(f->x[1]);
+    f->dx[2] = formula_alike(f, "MaxPoolGradGradV2", in, 5);
+}
 static void avg_formula(Formula *f) {
     f->dx[0] = Like("AvgPoolGrad", ShapeOf(f->x[0]), f->dy[0]);
 }
@@ -339,7 +345,8 @@ const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "} = float",
     .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .grad = max_grad_v2_formula, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4),
+    .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_AvgPool = {
     .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS

@@ -229,6 +229,11 @@ static void max_grad_grad(Formula *f) {
     f->dx[1] = ZerosLike(f->x[1]);
     f->dx[2] = Like("MaxPool3DGradGrad", f->x[0], f->x[1], f->dy[0]);
 }
+static void max_grad_grad_grad(Formula *f) {
+    f->dx[0] = ZerosLike(f->x[0]);
+    f->dx[1] = ZerosLike(f->x[1]);
+    f->dx[2] = Like("MaxPool3DGrad", f->x[0], f->x[1], f->dy[0]);
+}
 static void mean_grad(Formula *f) {
     f->dx[0] = Like("AvgPool3DGrad", ShapeOf(f->x[0]), f->dy[0]);
 }
@@ -259,7 +264,7 @@ const Op op_MaxPool3DGradGrad = {
     .signature = "MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS_3D
                  "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
     .doc = "Second gradient of MaxPool3D: what lies at the greatest element of each window.", .row = &max_grad_grad_row,
-    POOL3_FIELDS,
+    .grad = max_grad_grad_grad, POOL3_FIELDS,
 };
 const Op op_AvgPool3D = {
     .signature = "AvgPool3D(input: T) -> output: T; " WINDOWS_3D "T: {half, bfloat16, float, double}",

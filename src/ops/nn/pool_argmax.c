@@ -246,6 +246,12 @@ static void grad_grad_formula(Formula *f) {
     f->dx[1] = ZerosLike(f->x[1]);
     f->dx[2] = Like("MaxPoolGrad", f->x[0], f->x[1], f->dy[0]);
 }
+static void grad_grad_v2_formula(Formula *f) {
+    const Output in[] = {f->x[0], f->x[1], f->dy[0], f->x[3], f->x[4]};
+    f->dx[0] = ZerosLike(f->x[0]);
+    f->dx[1] = ZerosLike(f->x[1]);
+    f->dx[2] = formula_alike(f, "MaxPoolGradV2", in, 5);
+}
 
 const Op op_MaxPoolGradGrad = {
     .signature = "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING
@@ -257,6 +263,6 @@ const Op op_MaxPoolGradGradV2 = {
     .signature = "MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "}",
     .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.", .shape = grad_grad_shape,
-    .prepare = grad_grad_prepare, .cpu = ANY_TYPE(grad_grad_run), .host = BIT(3) | BIT(4),
+    .grad = grad_grad_v2_formula, .prepare = grad_grad_prepare, .cpu = ANY_TYPE(grad_grad_run), .host = BIT(3) | BIT(4),
     .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };

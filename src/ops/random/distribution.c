@@ -185,13 +185,35 @@ static Status *poisson_run(Kernel *k) {
     return distribution_run(k, true);
 }
 
+// d sample / d alpha, where the share of smaller samples stays: -(dP/da) / (dP/dx).
+static void gamma_grad_expand(Formula *f) {
+    Output alpha = f->x[0], sample = f->x[1];
+    Output log_density = Sub(Sub(Mul(Sub(alpha, Scalar(1, alpha)), Log(sample)), sample), Lgamma(alpha));
+    f->results[0] = Neg(Mul(formula_2(f, "IgammaGradA", alpha, sample), Exp(Neg(log_density))));
+}
+
+// Each draw's share, summed over the draws, which stand before alpha's own dimensions.
+static void gamma_grad(Formula *f) {
+    Output alpha = f->x[1], sample = f->y[0];
+    DType dtype = output_type(alpha) == DT_double ? DT_double : DT_float;
+    Output draws = Reshape(SizeOf(f->x[0]), NoInts);
+    Output by_alpha = formula_2(f, "RandomGammaGrad", Cast(alpha, dtype), Cast(sample, dtype));
+    f->dx[1] = Sum(Mul(f->dy[0], Cast(by_alpha, output_type(sample))), Range(Int(0), draws, Int(1)), false);
+}
+
+const Op op_RandomGammaGrad = {
+    .signature = "RandomGammaGrad(alpha: T, sample: T) -> output: T; T: {float, double}",
+    .doc = "How numbers of the gamma distribution change with its shape alpha.", .shape = shape_broadcast_all,
+    .expand = gamma_grad_expand,
+};
+
 #define DISTRIBUTION_FIELDS                                                                                   \
     .needs = "vector(shape)", .shape = distribution_shape, .host = BIT(0), .prepare = distribution_prepare,    \
     .own_size = sizeof(Distribution), HAS_STREAM
 const Op op_RandomGamma = {
     .signature = "RandomGamma(shape: S, alpha: T) -> output: T; seed: int = 0; seed2: int = 0; S: {int32, int64}; "
                  "T: {half, float, double}; stateful",
-    .doc = "Numbers of the gamma distribution with shape alpha and scale 1.", .cpu = ANY_TYPE(gamma_run),
+    .doc = "Numbers of the gamma distribution with shape alpha and scale 1.", .grad = gamma_grad, .cpu = ANY_TYPE(gamma_run),
     DISTRIBUTION_FIELDS,
 };
 const Op op_RandomPoisson = {
