@@ -126,6 +126,17 @@ for op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
     extra = [values(f32, n, key=8)] if op.endswith("V3") else []
     case(grad, values(f32, shape, key=7), values(f32, shape), values(f32, n, low=0.5, high=2), values(f32, n, key=2), values(f32, n, key=3, low=0.5, high=2), *extra,
          attrs={"is_training": False}, tol=1e-3, outs=3)
+# What is the greatest stays so: gradients of gradients, by size inputs and over volumes.
+POOL_X = np.random.RandomState(5).permutation(64).astype(f32)
+case("MaxPoolV2", POOL_X.reshape(2, 4, 4, 2), ints(1, 2, 2, 1), ints(1, 1, 2, 1), const=(1, 2), attrs=dict(padding="SAME"), grad=True)
+case("MaxPoolGradV2", POOL_X.reshape(2, 4, 4, 2), POOL_X.reshape(2, 2, 2, 2, 2, 2).max((2, 4)), values(f32, (2, 2, 2, 2)), ints(1, 2, 2, 1), ints(1, 2, 2, 1), const=(3, 4),
+     attrs=dict(padding="VALID"), grad=True)
+VOLUMES = POOL_X.reshape(1, 4, 4, 4, 1)
+POOLED = VOLUMES.reshape(1, 2, 2, 2, 2, 2, 2, 1).max((2, 4, 6))
+case("MaxPool3DGrad", VOLUMES, POOLED, values(f32, (1, 2, 2, 2, 1)), grad=True,
+     attrs=dict(ksize=[1, 2, 2, 2, 1], strides=[1, 2, 2, 2, 1], padding="VALID"))
+case("MaxPool3DGradGrad", VOLUMES, POOLED, values(f32, (1, 4, 4, 4, 1)), grad=True,
+     attrs=dict(ksize=[1, 2, 2, 2, 1], strides=[1, 2, 2, 2, 1], padding="VALID"))
 case("ResizeBilinear", values(f32, (1, 3, 3, 2)), ints(6, 5), const=(1,), grad=True, tol=1e-4)
 case("ResizeNearestNeighbor", values(f32, (1, 3, 3, 2)), ints(6, 5), const=(1,), grad=True)
 

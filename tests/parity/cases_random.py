@@ -137,3 +137,14 @@ for dtype, name in [(i32, "int32"), (i64, "int64"), (u32, "uint32"), (u64, "uint
     case("StatelessRandomUniformIntV2", ints(3), KEY, COUNTER, np.array(1, i32), np.array(4, dtype), np.array(4, dtype), error=True)
 for seed in (i32, i64):
     case("StatelessRandomUniformFullInt", ints(5), np.array([123, 4000000000 if seed == i64 else -7], seed), tol=0.0)
+
+
+for alpha_kind in (f32, f64):
+    case("RandomGammaGrad", np.array([0.1, 0.5, 1, 2, 9, 100], alpha_kind), np.array([0.02, 0.3, 1, 1.5, 12, 95], alpha_kind), tol=1e-4)
+
+
+@script("RandomGamma", tol=1e-4)
+def gamma_gradient(tf):
+    alpha = tf.constant([[0.5, 1, 4], [2, 9, 30]], tf.float32)
+    drawn = tf.raw_ops.RandomGamma(shape=tf.constant([5]), alpha=alpha, seed=3, seed2=4)
+    return [([drawn, tf.gradients(drawn * drawn, alpha)[0]], {}, [])]
