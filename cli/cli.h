@@ -89,6 +89,7 @@ const char *plan_memory(const mr_plan_info *info);           // where a step's r
 
 // ---- output (output.c)
 void print_json_text(const char *text);                      // with quotes and escapes
+void print_json_number(double value, int places);            // what is no number as a text, "NaN"
 void print_tensor(const TF_Tensor *tensor, int style);       // MR_*
 const char *human_bytes(double bytes);                       // "1.4 MiB"; valid until the eighth next call
 // A picture in the terminal, half a character per pixel: bytes, row by row; shades of letters where it is no terminal.

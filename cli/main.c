@@ -1,4 +1,5 @@
 // millrace — the command: finds the subcommand and hands over.
+#include <errno.h>
 #include <stdarg.h>
 
 #include "cli.h"
@@ -55,7 +56,13 @@ static void print_help(FILE *out) {
     fputs("\n`millrace COMMAND --help` tells more, with examples. `millrace --version` prints the version.\n", out);
 }
 
-int main(int argc, char **argv) {
+// What could not be written has failed, however well it went until then.
+static int finish(int code) {
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    return written || code != EXIT_DONE ? code : fail("the results can't be written: %s", strerror(errno ? errno : EIO));
+}
+
+static int run_command(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -82,4 +89,8 @@ int main(int argc, char **argv) {
     fail("'%s' is no command", help ? argv[2] : name);
     print_help(stderr);
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    return finish(run_command(argc, argv));
 }

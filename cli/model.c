@@ -19,6 +19,11 @@ static bool open_file(const char *path, Model *model, TF_Status *status) {
     char *data = read_file(path, &bytes.length);
     if (!data)
         return false;
+    if (!bytes.length) {
+        fail("%s: is empty", path);
+        free(data);
+        return false;
+    }
     bytes.data = data;
     TF_ImportGraphDefOptions *options = TF_NewImportGraphDefOptions();
     TF_GraphImportGraphDef(model->graph, &bytes, options, status);

@@ -1,4 +1,5 @@
 // Output — JSON text, tensors, sizes for people, pictures in a terminal.
+#include <math.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -19,6 +20,13 @@ void print_json_text(const char *text) {
             putchar(*c);
     }
     putchar('"');
+}
+
+void print_json_number(double value, int places) {
+    if (isfinite(value))
+        printf("%.*f", places, value);
+    else
+        printf("\"%s\"", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
 }
 
 void print_tensor(const TF_Tensor *tensor, int style) {

@@ -56,7 +56,7 @@ static void print_part(const char *name, const TF_Tensor *value, int64_t i) {
 }
 
 // Each picture of the first input that holds some, with its part of the results.
-static void draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *results) {
+static bool draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *results) {
     for (int f = 0; f < feeds->n; f++) {
         const TF_Tensor *images = feeds->values[f];
         if (TF_TensorType(images) != TF_UINT8 || TF_NumDims(images) != 3)
@@ -70,9 +70,10 @@ static void draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *r
                     print_part(edge_name(fetches->edges[r]), results[r], i);
             putchar('\n');
         }
-        return;
+        return true;
     }
     fail("no input holds pictures: bytes in three dimensions");
+    return false;
 }
 
 static bool calculate(const Model *model, const Feeds *feeds, const Fetches *fetches, TF_Tensor **results) {
@@ -87,7 +88,7 @@ static bool calculate(const Model *model, const Feeds *feeds, const Fetches *fet
 static bool hand_out(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *results, bool drawn, bool json) {
     bool done = true, first = true;
     if (drawn && !json)
-        draw(feeds, fetches, results);
+        done = draw(feeds, fetches, results);
     for (int i = 0; i < fetches->n && done; i++) {
         if (fetches->files[i])
             done = write_npy(fetches->files[i], results[i]);

@@ -116,9 +116,12 @@ void progress_show(Progress *p, bool last) {
     char left[32];
     show_time(left, sizeof left, p->left);
     if (p->json) {
-        printf("{\"epoch\": %d, \"step\": %lld, \"steps\": %lld, \"loss\": %.5f, \"accuracy\": %.5f, "
-               "\"images_per_second\": %.1f, \"seconds_left\": %.1f}\n",
-               p->epoch, (long long)p->step, (long long)p->steps, p->loss, p->right, rate, p->left);
+        printf("{\"epoch\": %d, \"step\": %lld, \"steps\": %lld, \"loss\": ", p->epoch, (long long)p->step,
+               (long long)p->steps);
+        print_json_number(p->loss, 5);
+        printf(", \"accuracy\": ");
+        print_json_number(p->right, 5);
+        printf(", \"images_per_second\": %.1f, \"seconds_left\": %.1f}\n", rate, p->left);
     } else if (p->bar) {
         show_bar(p, rate, left);
     } else {
@@ -186,14 +189,20 @@ static bool train_epoch(Training *t, Progress *p) {
     return true;
 }
 
+static void print_measure(int epoch, double loss, double right, double rate, double all_seconds) {
+    printf("{\"epoch\": %d, \"test_loss\": ", epoch);
+    print_json_number(loss, 5);
+    printf(", \"test_accuracy\": ");
+    print_json_number(right, 5);
+    printf(", \"images_per_second\": %.1f, \"seconds\": %.1f}\n", rate, all_seconds);
+}
+
 static bool measure(Training *t, const Progress *p) {
     double loss, right, rate = t->seconds > 0 ? (double)t->seen / t->seconds : 0;
     if (!trainer_measure(&t->trainer, &t->tests, &loss, &right))
         return false;
     if (p->json)
-        printf("{\"epoch\": %d, \"test_loss\": %.5f, \"test_accuracy\": %.5f, \"images_per_second\": %.1f, "
-               "\"seconds\": %.1f}\n",
-               p->epoch, loss, right, rate, t->seconds);
+        print_measure(p->epoch, loss, right, rate, t->seconds);
     else
         printf("%sepoch %d/%d  test accuracy %.2f %%  test loss %.4f  (%lld pictures)\n", p->bar ? "\n" : "", p->epoch,
                p->epochs, 100 * right, loss, (long long)t->tests.n);
@@ -299,6 +308,12 @@ static bool announce(const Training *t) {
     return true;
 }
 
+static void print_written(const char *path) {
+    printf("{\"model\": ");
+    print_json_text(path);
+    printf("}\n");
+}
+
 static int train(const Wishes *wishes) {
     Training t = {.wishes = wishes};
     bool done = can_write(wishes->output) && prepare(&t);
@@ -306,7 +321,7 @@ static int train(const Wishes *wishes) {
     done = done && announce(&t) && train_all(&t);
     done = done && trainer_save(&t.trainer, wishes->output);
     if (done && wishes->json)
-        printf("{\"model\": \"%s\"}\n", wishes->output);
+        print_written(wishes->output);
     else if (done)
         printf("%.0f images/s on average; the model is in %s\nTry: millrace run %s --input images=@%s/"
                "t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n",

@@ -317,3 +317,82 @@ def test_progress_bar(data, tmp_path):
 
 if __name__ == "__main__":
     sys.exit(pytest.main([__file__, "-q"]))
+
+
+# ---- nothing fails in silence
+
+def failing_output(*arguments, path="/dev/full"):
+    with open(path, "w") as full:
+        return subprocess.run([COMMAND, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("words", [("eval", "Softmax([1 2])"), ("ops",), ("ops", "--json"), ("ops", "--help"), ("--version",), ("--help",),
+                                   ("help", "run")])
+def test_output_that_cannot_be_written(words):
+    done = failing_output(*words)
+    assert done.returncode == 1 and "can't be written" in done.stderr, done
+
+
+def test_model_output_that_cannot_be_written(model):
+    for words in ("inspect", model), ("inspect", "--json", model), ("plan", model):
+        assert failing_output(*words).returncode == 1
+    images = "images=uint8 zeros[1 12 12]"
+    assert failing_output("run", model, "--input", images).returncode == 1
+    millrace("run", model, "--input", images, "--output", "label=@/dev/full", code=1)
+    millrace("run", model, "--input", images, "--output", "label=@/nonexistent/label.npy", code=1)
+
+
+@pytest.mark.parametrize("command", ["inspect", "run", "plan"])
+def test_models_that_are_none(command, tmp_path):
+    empty, folder = tmp_path / "empty.pb", tmp_path / "folder"
+    empty.write_bytes(b"")
+    folder.mkdir()
+    assert "is empty" in millrace(command, empty, code=1)
+    assert "No such file" in millrace(command, tmp_path / "none.pb", code=1)
+    assert "SavedModel" in millrace(command, folder, code=1)
+    (folder / "saved_model.pb").write_bytes(b"")
+    millrace(command, folder, code=1)
+    empty.write_bytes(b"not a graph at all")
+    millrace(command, empty, code=1)
+
+
+def test_data_that_is_not_there(tmp_path):
+    for folder in tmp_path, tmp_path / "none", "":
+        assert "images-idx3" in millrace("train", "--data", folder, "--output", tmp_path / "x.pb", code=1)
+    millrace("train", "--output", tmp_path / "none" / "x.pb", code=1)
+    program = os.path.join(BUILD, "examples", "mnist")
+    if os.path.exists(program):
+        done = subprocess.run([program, "--steps", "1", "--data", str(tmp_path)], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and str(tmp_path) in done.stderr, done
+
+
+def strict_json(text):
+    def refuse(word):
+        raise ValueError(word)
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_knows_no_nan(tmp_path):
+    assert strict_json(millrace("eval", "--json", "Div([0 1 -1], 0)")) == [["NaN", "Infinity", "-Infinity"]]
+    assert strict_json(millrace("eval", "--json", "Complex(Div(0.0, 0.0), 1)")) == [["NaN", 1]]
+    assert strict_json(millrace("eval", "--json", "Cast(Div(1, 0); DstT=half)")) == ["Infinity"]
+
+
+@pytest.mark.parametrize("name, value, legal", [
+    ("MILLRACE_CPU", "avx2", "v1, v3 or v4"),
+    ("MILLRACE_PASSES", "-fold,fuse", "-fuse"),
+    ("MILLRACE_STRESS", "order,sideways", "order, yield, late"),
+    ("MILLRACE_STRESS", "alloc:many", "alloc:N"),
+    ("MILLRACE_LOG", "loud", "info, warning or error"),
+])
+def test_variables_that_nobody_understands(name, value, legal):
+    call = "Print([1 2], {}; message=hello)"
+    done = subprocess.run([COMMAND, "eval", call], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: value}))
+    assert done.returncode == 0 and name in done.stderr and legal in done.stderr, done
+    for good in dict(MILLRACE_CPU="v1", MILLRACE_PASSES="-fold,-fuse", MILLRACE_STRESS="order,late", MILLRACE_LOG="error")[name], "":
+        done = subprocess.run([COMMAND, "eval", "Softmax([1 2])"], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: good}))
+        assert done.returncode == 0 and not done.stderr, done
+
+
+def test_drawing_without_pictures(tmp_path, model):
+    assert "no input holds pictures" in millrace("run", model, "--draw", "--output", "classes", code=1)

@@ -264,7 +264,6 @@ int main(int argc, char **argv) {
     mr_net_delete(net);
     TF_DeleteGraph(g);
     words_clear(&words);
-    if (t.curve)
-        fclose(t.curve);
-    return 0;
+    file_close(t.curve, curve);
+    return output_written();
 }

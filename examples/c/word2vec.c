@@ -162,5 +162,5 @@ int main(int argc, char **argv) {
     session_delete(session);
     TF_DeleteGraph(graph);
     words_clear(&words);
-    return 0;
+    return output_written();
 }

@@ -31,7 +31,7 @@ enum {
     MR_PLAIN = 0,
     MR_LINES = 1,    /* one line per row */
     MR_SHORT = 2,    /* the edges of large tensors only */
-    MR_JSON = 4,     /* lists of numbers */
+    MR_JSON = 4,     /* lists of numbers; "NaN", "Infinity" and "-Infinity" are texts, as in protobuf's JSON */
 };
 
 /* Reads a tensor; `dtype` 0 takes the type that the text names or has by nature (numbers are float). */

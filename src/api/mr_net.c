@@ -80,7 +80,8 @@ static Output add(mr_net *net, const char *op, const char *name, Output input, c
 
 static Output input(mr_net *net, const char *name, TF_DataType dtype, const int64_t *dims, int num_dims) {
     Shape shape;
-    Status *status = api_shape(dims, num_dims, &shape);
+    Status *status = num_dims > 0 && !dims ? API_ERROR(INVALID_ARGUMENT, "input %s: %d dimensions, but no list of them", name ? name : "", num_dims)
+                                           : api_shape(dims, num_dims, &shape);
     if (status) {
         formula_fail(&net->net.f, status);
         return NONE;
@@ -98,7 +99,9 @@ TF_Output mr_variable(mr_net *net, const char *name, TF_Output initial, int trai
 }
 
 TF_Output mr_constant(mr_net *net, const TF_Tensor *value) {
-    WRITE(formula_tensor(f, &value->tensor));
+    if (!value)
+        formula_fail(&net->net.f, API_ERROR(INVALID_ARGUMENT, "a constant of no tensor"));
+    WRITE(value ? formula_tensor(f, &value->tensor) : NONE);
 }
 
 TF_Output mr_scalar(mr_net *net, double value, TF_DataType dtype) {
@@ -126,6 +129,8 @@ TF_Output mr_concat(mr_net *net, const TF_Output *xs, int nxs, int axis) {
 
 static Output as_rows(mr_net *net, Output x, int64_t width) {
     Formula *f = &net->net.f;
+    if (width < 0)
+        formula_fail(f, API_ERROR(INVALID_ARGUMENT, "rows of %lld elements", (long long)width));
     return Reshape(x, width > 0 ? Ints(-1, width) : Ints(-1));
 }
 
@@ -265,12 +270,16 @@ static Output rate_of(Net *net, const mr_schedule *s) {
 
 TF_Output mr_rate(mr_net *net, const mr_schedule *schedule) {
     mr_schedule given = {0};
+    if (!schedule) {
+        WRITE((formula_fail(f, API_ERROR(INVALID_ARGUMENT, "there is no schedule")), NONE));
+    }
     memcpy(&given, schedule, schedule->struct_size < sizeof given ? schedule->struct_size : sizeof given);
     WRITE(rate_of(&net->net, &given));
 }
 
 static Status *read_optimizer(const mr_optimizer *from, Optimizer *out, Clip *clip) {
     mr_optimizer given = {0};
+    NEED(from, INVALID_ARGUMENT, "there is no optimizer");
     memcpy(&given, from, from->struct_size < sizeof given ? from->struct_size : sizeof given);
     int kind = 0;
     NEED(given.name, INVALID_ARGUMENT, "the optimizer has no name");

@@ -114,19 +114,26 @@ const char *code_name(Code code) {
     return (unsigned)code < sizeof names / sizeof *names ? names[code] : "UNKNOWN";
 }
 
+// As TensorFlow tells them apart, which is as Abseil does; programs look at the codes.
 Code code_from_errno(int error) {
     switch (error) {
-    case ENOENT: case ENOTDIR: return NOT_FOUND;
-    case EEXIST: return ALREADY_EXISTS;
-    case EACCES: case EPERM: case EROFS: return PERMISSION_DENIED;
-    case ENOMEM: case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: return RESOURCE_EXHAUSTED;
-    case EISDIR: case ENOTEMPTY: return FAILED_PRECONDITION;
-    case EINVAL: case ENAMETOOLONG: return INVALID_ARGUMENT;
+    case EPERM: case EACCES: case EROFS: return PERMISSION_DENIED;
+    case ENOENT: case ESRCH: case ENXIO: case ENODEV: return NOT_FOUND;
+    case EEXIST: case EADDRNOTAVAIL: case EALREADY: return ALREADY_EXISTS;
+    case E2BIG: case EFAULT: case EINVAL: case ENOTTY: case ESPIPE: case EDOM: case ENAMETOOLONG: case ENOSTR: case EILSEQ:
+    case ENOTSOCK: case EDESTADDRREQ: case EPROTOTYPE: case ENOPROTOOPT: return INVALID_ARGUMENT;
+    case EBADF: case ECHILD: case ENOTBLK: case EBUSY: case ENOTDIR: case EISDIR: case ETXTBSY: case EPIPE: case ENOTEMPTY:
+    case EADDRINUSE: case EISCONN: case ENOTCONN: case ESHUTDOWN: return FAILED_PRECONDITION;
+    case ENOMEM: case ENFILE: case EMFILE: case ENOSPC: case EMLINK: case ENODATA: case ENOSR: case EUSERS: case ENOBUFS:
+    case EDQUOT: return RESOURCE_EXHAUSTED;
+    case EINTR: case EAGAIN: case ENOLCK: case ENONET: case ENOLINK: case ENETDOWN: case ENETUNREACH: case ENETRESET:
+    case ECONNABORTED: case ECONNRESET: case ECONNREFUSED: case EHOSTDOWN: case EHOSTUNREACH: return UNAVAILABLE;
+    case EXDEV: case ENOSYS: case EPROTONOSUPPORT: case ESOCKTNOSUPPORT: case ENOTSUP: case EPFNOSUPPORT:
+    case EAFNOSUPPORT: return UNIMPLEMENTED;
     case EFBIG: case ERANGE: case EOVERFLOW: return OUT_OF_RANGE;
-    case ENOSYS: case ENOTSUP: return UNIMPLEMENTED;
-    case ETIMEDOUT: return DEADLINE_EXCEEDED;
+    case EDEADLK: case ESTALE: return ABORTED;
+    case ETIME: case ETIMEDOUT: return DEADLINE_EXCEEDED;
     case ECANCELED: return CANCELLED;
-    case ECONNREFUSED: case ECONNRESET: case EPIPE: case EAGAIN: return UNAVAILABLE;
     default: return UNKNOWN;
     }
 }

@@ -80,6 +80,14 @@ START_TEST(codes_are_those_of_grpc) {
     ck_assert_int_eq(code_from_errno(ENOENT), NOT_FOUND);
     ck_assert_int_eq(code_from_errno(ENOSPC), RESOURCE_EXHAUSTED);
     ck_assert_int_eq(code_from_errno(12345), UNKNOWN);
+    static const struct { int error; Code code; } SAME[] = {
+        {ENOTDIR, FAILED_PRECONDITION}, {EPIPE, FAILED_PRECONDITION}, {EBUSY, FAILED_PRECONDITION}, {EBADF, FAILED_PRECONDITION},
+        {EINTR, UNAVAILABLE}, {ECONNABORTED, UNAVAILABLE}, {EHOSTUNREACH, UNAVAILABLE}, {EROFS, PERMISSION_DENIED},
+        {ESPIPE, INVALID_ARGUMENT}, {E2BIG, INVALID_ARGUMENT}, {ENODEV, NOT_FOUND}, {EALREADY, ALREADY_EXISTS},
+        {EMLINK, RESOURCE_EXHAUSTED}, {EXDEV, UNIMPLEMENTED}, {EDEADLK, ABORTED}, {ESTALE, ABORTED},
+        {ETIME, DEADLINE_EXCEEDED}, {EOVERFLOW, OUT_OF_RANGE}, {EIO, UNKNOWN}, {ELOOP, UNKNOWN}, {EPROTO, UNKNOWN}};
+    for (size_t i = 0; i < sizeof SAME / sizeof *SAME; i++)
+        ck_assert_int_eq(code_from_errno(SAME[i].error), SAME[i].code);
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "loops/level/table.h"
 
 static _Atomic(const LoopTable *) chosen;
@@ -35,6 +36,8 @@ static const LoopTable *choose(void) {
     int most = 4;
     if (wanted && wanted[0] == 'v' && (wanted[1] == '1' || wanted[1] == '3') && !wanted[2])
         most = wanted[1] - '0';
+    else if (wanted && *wanted && strcmp(wanted, "v4") != 0)
+        log_bad_variable("MILLRACE_CPU", str_of(wanted), "v1, v3 or v4");
     while (!cpu_has(most))
         most--;
     return table_of(most);

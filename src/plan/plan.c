@@ -3,18 +3,25 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "plan/loops.h"
 
 static const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify",
                                                "contract", "loops", "recompute"};
 
 uint32_t passes_enabled(void) {
-    const char *text = getenv("MILLRACE_PASSES");
+    const char *rest = getenv("MILLRACE_PASSES");
     uint32_t passes = BIT(PASSES) - 1;
-    for (int i = 0; text && i < PASSES; i++) {
-        const char *at = strstr(text, pass_names[i]);
-        if (at && at > text && at[-1] == '-')
+    Str word;
+    while (rest && log_next_word(&rest, &word)) {
+        int i = 0;
+        while (i < PASSES && (word.p[0] != '-' || !str_is((Str){word.p + 1, word.n - 1}, pass_names[i])))
+            i++;
+        if (i < PASSES)
             passes &= ~BIT(i);
+        else
+            log_bad_variable("MILLRACE_PASSES", word, "a list of -fold, -cse, -expand, -identity, -control, -fuse, "
+                             "-simplify, -contract, -loops and -recompute, with commas between");
     }
     return passes;
 }

@@ -7,21 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "tensor/buffer.h"
 
 static _Atomic uint32_t switches = UINT32_MAX;  // UINT32_MAX: not read yet
 static _Atomic uint32_t sequence = 1;
 
 static uint32_t read_switches(void) {
-    const char *text = getenv("MILLRACE_STRESS");
+    const char *rest = getenv("MILLRACE_STRESS");
     uint32_t found = 0;
-    if (text) {
-        found |= strstr(text, "order") ? STRESS_ORDER : 0;
-        found |= strstr(text, "yield") ? STRESS_YIELD : 0;
-        found |= strstr(text, "late") ? STRESS_LATE : 0;
-        const char *alloc = strstr(text, "alloc:");
-        if (alloc)
-            buffer_fail_every((uint32_t)strtoul(alloc + strlen("alloc:"), NULL, 10));
+    Str word;
+    while (rest && log_next_word(&rest, &word)) {
+        Str alloc = STR("alloc:");
+        int64_t every = 0;
+        if (str_is(word, "order"))
+            found |= STRESS_ORDER;
+        else if (str_is(word, "yield"))
+            found |= STRESS_YIELD;
+        else if (str_is(word, "late"))
+            found |= STRESS_LATE;
+        else if (str_starts(word, alloc) && str_to_int((Str){word.p + alloc.n, word.n - alloc.n}, &every) && every >= 0 &&
+                 every <= UINT32_MAX)
+            buffer_fail_every((uint32_t)every);
+        else
+            log_bad_variable("MILLRACE_STRESS", word, "a list of order, yield, late and alloc:N, with commas between");
     }
     atomic_store_explicit(&switches, found, memory_order_relaxed);
     return found;

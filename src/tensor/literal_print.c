@@ -50,7 +50,7 @@ static void print_real(Printer *p, DType dtype, const void *at) {
     default: value = fewest_digits(dtype, (double)float8_to_float(dtype, *(const uint8_t *)at)); break;
     }
     if (p->style.json && !isfinite(value))
-        text_add(p->text, isnan(value) ? STR("NaN") : value > 0 ? STR("Infinity") : STR("-Infinity"));
+        text_add(p->text, isnan(value) ? STR("\"NaN\"") : value > 0 ? STR("\"Infinity\"") : STR("\"-Infinity\""));
     else if (dtype == DT_double)
         text_double(p->text, value);
     else

@@ -26,6 +26,15 @@ bool layer_channels(Net *net, const char *layer, Output x, int rank, int64_t *ou
     return good;
 }
 
+bool layer_size(Net *net, const char *layer, const char *what, int64_t size) {
+    if (net->f.status)
+        return false;
+    if (size <= 0)
+        formula_fail(&net->f, status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "layer %s: %s must be above 0, got %lld",
+                                         layer ? layer : "(no name)", what, (long long)size));
+    return size > 0;
+}
+
 Output layer_add_bias(Net *net, Output x, int64_t units, const char *activation) {
     Formula *f = &net->f;
     int bias = net_variable(net, "bias", initial_constant(net, SHAPE(units), output_type(x), 0), true);
@@ -45,7 +54,7 @@ Output layer_bias(Net *net, const char *name, Output x, const char *activation) 
 Output layer_dense(Net *net, const char *name, Output x, int64_t units, const char *activation) {
     Formula *f = &net->f;
     int64_t in;
-    if (!layer_channels(net, name, x, 2, &in))
+    if (!layer_channels(net, name, x, 2, &in) || !layer_size(net, name, "the number of units", units))
         return NONE;
     net_scope(net, name);
     int kernel = net_variable(net, "kernel", initial_glorot_uniform(net, SHAPE(in, units), output_type(x)), true);

@@ -27,10 +27,15 @@ static Output convolve(Net *net, Output x, int64_t in, int64_t filters, int heig
     return convolution(net, x, net_value(net, kernel), stride, padding);
 }
 
+static bool filter_sizes(Net *net, const char *name, int64_t filters, int height, int width, int stride) {
+    return layer_size(net, name, "the number of filters", filters) && layer_size(net, name, "a filter's height", height) &&
+           layer_size(net, name, "a filter's width", width) && layer_size(net, name, "the stride", stride);
+}
+
 Output layer_convolve(Net *net, const char *name, Output x, int64_t filters, int height, int width, int stride,
                       const char *padding) {
     int64_t in;
-    if (!layer_channels(net, name, x, 4, &in))
+    if (!layer_channels(net, name, x, 4, &in) || !filter_sizes(net, name, filters, height, width, stride))
         return NONE;
     net_scope(net, name);
     Output y = convolve(net, x, in, filters, height, width, stride, padding);
@@ -40,7 +45,7 @@ Output layer_convolve(Net *net, const char *name, Output x, int64_t filters, int
 
 Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int size, int stride, const char *activation) {
     int64_t in;
-    if (!layer_channels(net, name, x, 4, &in))
+    if (!layer_channels(net, name, x, 4, &in) || !filter_sizes(net, name, filters, size, size, stride))
         return NONE;
     net_scope(net, name);
     Output y = layer_add_bias(net, convolve(net, x, in, filters, size, size, stride, "SAME"), filters, activation);
@@ -50,6 +55,8 @@ Output layer_conv(Net *net, const char *name, Output x, int64_t filters, int siz
 
 Output layer_pool(Net *net, const char *name, const char *op, Output x, int size, int stride, const char *padding) {
     Formula *f = &net->f;
+    if (!layer_size(net, name, "a window's size", size) || !layer_size(net, name, "the stride", stride))
+        return NONE;
     net_scope(net, name);
     Output y = OpWith(op, ATTRS(INTS_ATTR("ksize", 4, 1, size, size, 1), INTS_ATTR("strides", 4, 1, stride, stride, 1),
                                 TEXT_ATTR("padding", padding)), x);

@@ -19,6 +19,8 @@ static Output rows(Net *net, int table, Output ids) {
 }
 
 Output layer_embedding(Net *net, const char *name, Output ids, int64_t count, int64_t width) {
+    if (!layer_size(net, name, "the number of rows", count) || !layer_size(net, name, "a row's width", width))
+        return NONE;
     net_scope(net, name);
     Output initial = initial_uniform(net, SHAPE(count, width), DT_float, -0.05, 0.05);
     Output y = rows(net, net_variable(net, "table", initial, true), ids);
@@ -56,7 +58,7 @@ static Output initial_lstm_bias(Net *net, int64_t units, DType dtype) {
 Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output state[2]) {
     Formula *f = &net->f;
     int64_t in;
-    if (!layer_channels(net, name, x, 3, &in))
+    if (!layer_channels(net, name, x, 3, &in) || !layer_size(net, name, "the number of units", units))
         return NONE;
     int64_t steps = output_shape(x)->dims[0];
     if (steps < 1 || steps > 10000) {
@@ -143,7 +145,7 @@ static bool open_classes(Net *net, const char *name, Output x, Output labels, in
     Formula *f = &net->f;
     int64_t width;
     bool testing = net->testing;
-    if (!layer_channels(net, name, x, 2, &width))
+    if (!layer_channels(net, name, x, 2, &width) || !layer_size(net, name, "the number of classes", classes))
         return false;
     net_scope(net, name);
     net->testing = true;
@@ -178,7 +180,7 @@ static Output softmax_mean(Net *net, Output logits, Output labels) {
 Output loss_sampled_softmax(Net *net, const char *name, Output x, Output labels, int64_t classes, int64_t samples) {
     Formula *f = &net->f;
     Classes c;
-    if (!open_classes(net, name, x, labels, classes, &c))
+    if (!layer_size(net, name, "the number of samples", samples) || !open_classes(net, name, x, labels, classes, &c))
         return NONE;
     Output y;
     if (net->testing)
@@ -195,7 +197,7 @@ Output loss_nce(Net *net, const char *name, Output x, Output labels, int64_t cla
     Classes c;
     if (net->testing)
         return loss_sampled_softmax(net, name, x, labels, classes, samples);
-    if (!open_classes(net, name, x, labels, classes, &c))
+    if (!layer_size(net, name, "the number of samples", samples) || !open_classes(net, name, x, labels, classes, &c))
         return NONE;
     Output z = sampled_logits(net, c.kernel, c.bias, x, c.labels, classes, samples);
     Output first = Slice(z, Ints(0, 0), Ints(-1, 1)), rest = Slice(z, Ints(0, 1), Ints(-1, -1));

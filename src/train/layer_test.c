@@ -281,6 +281,70 @@ START_TEST(names_what_is_wrong) {
 }
 END_TEST
 
+// ---------------------------------------- sizes that are none
+
+static void refused(const char *words) {
+    ck_assert_ptr_nonnull(net.f.status);
+    ck_assert_int_eq(status_code(net.f.status), INVALID_ARGUMENT);
+    ck_assert_msg(strstr(status_message(net.f.status), words) != NULL, "%s", status_message(net.f.status));
+    status_free(net.f.status);
+    net.f.status = NULL;
+}
+
+START_TEST(sizes) {
+    Formula *f = &net.f;
+    Output rows = constant(waves(SHAPE(2, 3))), images = constant(waves(SHAPE(1, 4, 4, 2))), words = constant(waves(SHAPE(2, 1, 3)));
+    Output labels = Ints(0, 1), state[2] = {NONE, NONE};
+    layer_dense(&net, "d", rows, 0, NULL);
+    refused("layer d: the number of units must be above 0, got 0");
+    layer_dense(&net, "d", rows, -4, NULL);
+    refused("got -4");
+    layer_conv(&net, "c", images, 0, 3, 1, NULL);
+    refused("filters");
+    layer_conv(&net, "c", images, 4, 0, 1, NULL);
+    refused("height");
+    layer_conv(&net, "c", images, 4, 3, 0, NULL);
+    refused("stride");
+    layer_convolve(&net, "c", images, 4, 3, -1, 1, "SAME");
+    refused("width");
+    layer_pool(&net, "p", "MaxPool", images, 0, 1, "VALID");
+    refused("window");
+    layer_pool(&net, "p", "AvgPool", images, 2, 0, "VALID");
+    refused("stride");
+    layer_embedding(&net, "e", labels, 0, 4);
+    refused("rows");
+    layer_embedding(&net, "e", labels, 4, 0);
+    refused("width");
+    layer_lstm(&net, "l", words, 0, state);
+    refused("units");
+    loss_sampled_softmax(&net, "s", rows, labels, 0, 2);
+    refused("classes");
+    loss_sampled_softmax(&net, "s", rows, labels, 5, 0);
+    refused("samples");
+    loss_nce(&net, "s", rows, labels, 5, 0);
+    refused("samples");
+    layer_all_logits(&net, "s", rows, 0);
+    refused("classes");
+    ck_assert_uint_eq(net.variables.n, 0);
+}
+END_TEST
+
+START_TEST(nothing_to_learn) {
+    Formula *f = &net.f;
+    Optimizer optimizer = optimizer_of(OPTIMIZER_GRADIENT_DESCENT);
+    Output x = constant(waves(SHAPE(2))), loss = Sum(x, Int(0), false), rate = Number(0.1, DT_float);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ptr_null(optimizer_minimize(&net, &optimizer, rate, loss, NULL));
+        ck_assert_ptr_nonnull(net.f.status);
+        ck_assert_int_eq(status_code(net.f.status), FAILED_PRECONDITION);
+        ck_assert_ptr_nonnull(strstr(status_message(net.f.status), "nothing to learn"));
+        status_free(net.f.status);
+        net.f.status = NULL;
+        net_variable(&net, "unread", x, true);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("layer");
     TCase *tests = tcase_create("all");
@@ -299,6 +363,8 @@ int main(void) {
     tcase_add_test(tests, sampled_is_full_in_the_end);
     tcase_add_test(tests, estimates_noise_apart);
     tcase_add_test(tests, names_what_is_wrong);
+    tcase_add_test(tests, sizes);
+    tcase_add_test(tests, nothing_to_learn);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -266,6 +266,11 @@ Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Outp
         if (variable->trainable)
             xs[n_xs++] = variable->by_rows ? variable->handle : variable->value;
     }
+    if (!n_xs) {
+        formula_fail(f, status_new(FAILED_PRECONDITION, __FILE__, __LINE__,
+                                   "there is nothing to learn: the net has no trainable variable"));
+        return NULL;
+    }
     Status *status = autodiff_sparse_gradients(f->graph, (Str){0}, &loss, 1, xs, n_xs, NULL, dxs);
     if (status) {
         formula_fail(f, status);
@@ -273,6 +278,14 @@ Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Outp
     }
     for (int i = n - 1; i >= 0; i--)
         gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : (Gradient){0};
+    bool any = false;
+    for (int i = 0; i < n; i++)
+        any |= gradients[i].values.node != NULL;
+    if (!any) {
+        formula_fail(f, status_new(FAILED_PRECONDITION, __FILE__, __LINE__,
+                                   "there is nothing to learn: the loss depends on none of the %d variables", n));
+        return NULL;
+    }
     if (clip)
         cut(net, clip, gradients, xs, n);
     return optimizer_apply(net, optimizer, rate, gradients, n);

@@ -280,6 +280,8 @@ int image_program(int argc, char **argv, const ImageNet *net) {
     Pictures data, test;
     const char *folder = option(argc, argv, "data", FOLDER);
     bool real = pictures_read(folder, "train", &data) && pictures_read(folder, "t10k", &test);
+    if (!real && option(argc, argv, "data", NULL))
+        quit("%s: has no pictures to learn: the four IDX files of a data set like MNIST are expected", folder);
     if (!real) {
         pictures_make(4000, 1, &data);
         pictures_make(1000, 2, &test);
@@ -296,7 +298,6 @@ int image_program(int argc, char **argv, const ImageNet *net) {
     unsigned char *const bytes[] = {data.pixels, data.labels, test.pixels, test.labels};
     for (int i = 0; i < 4; i++)
         free(bytes[i]);
-    if (plan.curve)
-        fclose(plan.curve);
-    return 0;
+    file_close(plan.curve, curve);
+    return output_written();
 }

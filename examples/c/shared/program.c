@@ -113,8 +113,21 @@ TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims) {
 
 void file_save(const char *path, const void *data, size_t length) {
     FILE *file = fopen(path, "wbe");
-    if (!file || fwrite(data, 1, length, file) != length || fclose(file))
+    if (!file || fwrite(data, 1, length, file) != length)
         quit("%s: can't be written", path);
+    file_close(file, path);
+}
+
+void file_close(FILE *file, const char *path) {
+    bool failed = file && ferror(file);
+    if (file && (fclose(file) || failed))
+        quit("%s: can't be written", path);
+}
+
+int output_written(void) {
+    if (fflush(stdout) || ferror(stdout))
+        quit("what was to be told can't be written");
+    return 0;
 }
 
 void graph_save(TF_Graph *graph, const char *path) {

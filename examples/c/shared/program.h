@@ -1,5 +1,7 @@
 // Program — what all examples have in common: options, the end after an error, running a graph, writing it to a file.
 #pragma once
+#include <stdio.h>
+
 #include "millrace/millrace.h"
 
 // Prints what is wrong and ends the program.
@@ -20,5 +22,7 @@ void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const 
                   double *numbers, int n_fetches, const TF_Operation *target);
 TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, TF_Output fetch);
 TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims);  // to be filled
+void file_close(FILE *file, const char *path);  // ends the program where not all could be written; nothing for NULL
+int output_written(void);                       // what main returns: 0, if all that was printed has arrived
 void file_save(const char *path, const void *data, size_t length);
 void graph_save(TF_Graph *graph, const char *path);

@@ -131,7 +131,7 @@ static Status *reduce_prepare(Prepare *p) {
     return read_axes(p->in[1], p->in[0]->shape.rank, &own->n_axes, own->axes);
 }
 
-// The reduced axes are walked in the order in which they were named, the first slowest.
+// As one axis after the other, in the order in which they were named: the first varies fastest.
 static Status *reduce_run(Kernel *k) {
     const ReduceOwn *own = k->own;
     const Shape *in = &k->in[0]->shape;
@@ -160,7 +160,7 @@ static Status *reduce_run(Kernel *k) {
         for (int64_t w = 0; w < joined; w++) {
             int64_t at = base;
             rest = w;
-            for (int i = own->n_axes - 1; i >= 0; i--) {
+            for (int i = 0; i < own->n_axes; i++) {
                 at += rest % walk_dims[i] * walk_steps[i];
                 rest /= walk_dims[i];
             }
