@@ -386,8 +386,8 @@ def test_json_knows_no_nan(tmp_path):
     ("MILLRACE_LOG", "loud", "info, warning or error"),
 ])
 def test_variables_that_nobody_understands(name, value, legal):
-    call = "Print([1 2], {}; message=hello)"
-    done = subprocess.run([COMMAND, "eval", call], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: value}))
+    calls = "Softmax([1 2])", 'PrintV2("x"; output_stream="log(error)")'
+    done = subprocess.run([COMMAND, "eval", *calls], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: value}))
     assert done.returncode == 0 and name in done.stderr and legal in done.stderr, done
     for good in dict(MILLRACE_CPU="v1", MILLRACE_PASSES="-fold,-fuse", MILLRACE_STRESS="order,late", MILLRACE_LOG="error")[name], "":
         done = subprocess.run([COMMAND, "eval", "Softmax([1 2])"], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: good}))

@@ -17,4 +17,5 @@ typedef struct {
     bool sum;         // then what the output held before
     Activation activation;
     float alpha;      // of LEAKY_RELU: what negative numbers are multiplied by
+    bool apart;       // none of this: what follows has to stand in nodes of its own
 } Epilogue;

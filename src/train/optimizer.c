@@ -278,14 +278,6 @@ Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Outp
     }
     for (int i = n - 1; i >= 0; i--)
         gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : (Gradient){0};
-    bool any = false;
-    for (int i = 0; i < n; i++)
-        any |= gradients[i].values.node != NULL;
-    if (!any) {
-        formula_fail(f, status_new(FAILED_PRECONDITION, __FILE__, __LINE__,
-                                   "there is nothing to learn: the loss depends on none of the %d variables", n));
-        return NULL;
-    }
     if (clip)
         cut(net, clip, gradients, xs, n);
     return optimizer_apply(net, optimizer, rate, gradients, n);

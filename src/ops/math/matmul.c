@@ -251,10 +251,14 @@ static Status *fused_shape(Shapes *s) {
     return OK;
 }
 
+static void fused_simplify(Formula *f) {
+    epilogue_simplify(f, "MatMul", false);
+}
+
 static Status *fused_prepare(Prepare *p) {
     Product *own = p->own;
     TRY(epilogue_of_node(p->node, &own->epilogue));
-    NEED(!own->epilogue.sum, UNIMPLEMENTED, "Add in fused_ops of a product");
+    NEED(!own->epilogue.sum && !own->epilogue.apart, UNIMPLEMENTED, "fused_ops that were not written out as nodes");
     own->activates = own->epilogue.activation && own->epilogue.activation != ACTIVATION_RELU;
     if (own->epilogue.activation)
         TRY(epilogue_activation(&own->epilogue, p->out[0]->dtype, &own->activation));
@@ -304,6 +308,7 @@ const Op op__FusedMatMul = {
                  "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
     .doc = "A product of two matrices, then what fused_ops says: BiasAdd and an activation.",
     .needs = "matrix(a), matrix(b)", .shape = fused_shape, .prepare = fused_prepare, PRODUCT_KERNEL, .row = &matmul_row,
+    .simplify = fused_simplify,
 };
 const Op op_BatchMatMul = {
     .signature = "BatchMatMul(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, "

@@ -55,6 +55,7 @@ static Status *begin_tail(Prepare *p, Conv *conv) {
     ConvTail *tail = ARENA_NEW(p->arena, ConvTail);
     NEED_MEMORY(tail);
     TRY(epilogue_of_node(p->node, &tail->all));
+    NEED(!tail->all.apart, UNIMPLEMENTED, "fused_ops that were not written out as nodes");
     NEED(p->n_in == 2 + tail->all.bias + tail->all.sum, UNIMPLEMENTED, "%d inputs", p->n_in);
     DType dtype = p->out[0]->dtype, compute = staging_float(dtype);
     for (int i = 2; i < p->n_in; i++)
@@ -210,8 +211,15 @@ const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_t
         .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape,    \
         .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),           \
         .row = conv_row, .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState),             \
-        .flags = OP_CACHES, .same_rows = 1,                                                                         \
+        .flags = OP_CACHES, .same_rows = 1, .simplify = Name##_simplify,                                                \
     };
+
+static void _FusedConv2D_simplify(Formula *f) {
+    epilogue_simplify(f, "Conv2D", true);
+}
+static void _FusedDepthwiseConv2dNative_simplify(Formula *f) {
+    epilogue_simplify(f, "DepthwiseConv2dNative", true);
+}
 
 static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, -1};
 

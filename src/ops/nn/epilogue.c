@@ -1,6 +1,8 @@
 // Epilogues of nodes — see epilogue.h.
 #include "ops/nn/epilogue.h"
 
+#include "formula/ops.h"
+
 typedef enum { PART_NONE, PART_BIAS, PART_SUM, PART_ACTIVATION } Part;
 
 static const struct {
@@ -26,6 +28,26 @@ static int activation_named(Str name) {
 
 // ---------------------------------------- of a node
 
+static const char NORM[] = "FusedBatchNorm", GELU[] = "GeluApproximate", EXACT_GELU[] = "GeluExact";
+
+// Whether each part is one that can be written out as a node.
+static bool can_stand_apart(const AttrValue *ops) {
+    for (int i = 0; i < ops->n; i++) {
+        Str name = ops->ss[i];
+        if (activation_named(name) < 0 && !str_is(name, "BiasAdd") && !str_is(name, "Add") && !str_is(name, NORM) &&
+            !str_is(name, GELU) && !str_is(name, EXACT_GELU))
+            return false;
+    }
+    return true;
+}
+
+static int args_of(const AttrValue *ops) {
+    int n = 0;
+    for (int i = 0; i < ops->n; i++)
+        n += str_is(ops->ss[i], NORM) ? 4 : str_is(ops->ss[i], "BiasAdd") || str_is(ops->ss[i], "Add");
+    return n;
+}
+
 Status *epilogue_of_node(const Node *node, Epilogue *out) {
     const AttrValue *ops = node_list(node, "fused_ops");
     Epilogue e = {0};
@@ -37,9 +59,12 @@ Status *epilogue_of_node(const Node *node, Epilogue *out) {
     int activation = at < ops->n ? activation_named(ops->ss[at]) : -1;
     if (activation >= 0)
         e.activation = activations[activation].activation, at++;
-    NEED(at == ops->n, UNIMPLEMENTED, "%.*s in fused_ops at place %d", STR_ARGS(ops->ss[at]), at);
-    NEED(node_int(node, "num_args") == e.bias + e.sum, INVALID_ARGUMENT, "fused_ops need %d args, num_args is %lld",
-         e.bias + e.sum, (long long)node_int(node, "num_args"));
+    NEED(at == ops->n || can_stand_apart(ops), UNIMPLEMENTED, "%.*s in fused_ops at place %d", STR_ARGS(ops->ss[at]), at);
+    int args = args_of(ops);
+    NEED(node_int(node, "num_args") == args && node->n_inputs == 2 + args, INVALID_ARGUMENT,
+         "fused_ops need %d args, num_args is %lld", args, (long long)node_int(node, "num_args"));
+    if (at < ops->n)
+        e = (Epilogue){.apart = true};
     e.alpha = node_float(node, "leakyrelu_alpha");
     *out = e;
     return OK;
@@ -51,6 +76,55 @@ Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLo
             NEED(elementwise_find(activations[i].op, dtype, out), INTERNAL, "no loop for %s", activations[i].name);
     out->param = (double)epilogue->alpha;
     return OK;
+}
+
+// ---------------------------------------- apart
+
+static Output gelu(Formula *f, Output x, bool exact) {
+    Output half = Mul(Scalar(0.5, x), x), cube = Mul(Mul(x, x), x);
+    Output inner = exact ? Erf(Mul(x, Scalar(0.70710678118654752, x)))
+                         : Tanh(Mul(Scalar(0.79788456080286536, x), Add(x, Mul(Scalar(0.044715, x), cube))));
+    return Mul(half, Add(Scalar(1, x), inner));
+}
+
+static Output norm_apart(Formula *f, Output y, const Output *vectors) {
+    const FormulaAttr attrs[] = {{"epsilon", ATTR_OF_FLOAT(node_float(f->node, "epsilon"))}, {"is_training", ATTR_OF_BOOL(false)},
+                                 {"data_format", *node_attr_find(f->node, "data_format")}, {NULL}};
+    const Output in[] = {y, vectors[0], vectors[1], vectors[2], vectors[3]};
+    return formula_op(f, "FusedBatchNormV3", in, 5, attrs);
+}
+
+static Output part_apart(Formula *f, Output y, Str name, const Output *args) {
+    const AttrValue *format = node_attr_find(f->node, "data_format");
+    if (str_is(name, NORM) && format)
+        return norm_apart(f, y, args);
+    if (str_is(name, "BiasAdd"))
+        return formula_op(f, "BiasAdd", (const Output[]){y, args[0]}, 2,
+                          format ? (const FormulaAttr[]){{"data_format", *format}, {NULL}} : NULL);
+    if (str_is(name, "Add"))
+        return Add(y, args[0]);
+    if (str_is(name, "LeakyRelu"))
+        return formula_op(f, "LeakyRelu", &y, 1,
+                          (const FormulaAttr[]){{"alpha", ATTR_OF_FLOAT(node_float(f->node, "leakyrelu_alpha"))}, {NULL}});
+    int activation = activation_named(name);
+    return activation >= 0 ? formula_op(f, activations[activation].name, &y, 1, NULL) : gelu(f, y, str_is(name, EXACT_GELU));
+}
+
+void epilogue_simplify(Formula *f, const char *op, bool sums) {
+    Epilogue e;
+    Status *status = epilogue_of_node(f->node, &e);
+    if (status || !(e.apart || (e.sum && !sums))) {
+        status_free(status);
+        return;
+    }
+    const AttrValue *ops = node_list(f->node, "fused_ops");
+    Output y = formula_alike(f, op, f->x, 2);
+    const Output *args = f->x + 2;
+    for (int i = 0; i < ops->n; i++) {
+        y = part_apart(f, y, ops->ss[i], args);
+        args += str_is(ops->ss[i], NORM) ? 4 : str_is(ops->ss[i], "BiasAdd") || str_is(ops->ss[i], "Add");
+    }
+    f->results[0] = y;
 }
 
 // ---------------------------------------- in a graph

@@ -13,6 +13,10 @@ FALLIBLE Status *epilogue_of_node(const Node *node, Epilogue *out);
 static inline bool epilogue_is_empty(const Epilogue *e) {
     return !e->bias && !e->sum && !e->activation;
 }
+// Op.simplify of these ops: where fused_ops says what their kernel doesn't do (FusedBatchNorm with its four vectors as args,
+// an activation of other graph optimizers, with `sums` false Add, too), the op and what follows it as nodes of their own.
+// Until then epilogue_of_node tells of such a node that it is `apart`.
+void epilogue_simplify(Formula *f, const char *op, bool sums);
 // The loop of an activation that is none of "none" and "relu by the product itself".
 FALLIBLE Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out);
 
