@@ -394,5 +394,10 @@ def test_variables_that_nobody_understands(name, value, legal):
         assert done.returncode == 0 and not done.stderr, done
 
 
-def test_drawing_without_pictures(tmp_path, model):
-    assert "no input holds pictures" in millrace("run", model, "--draw", "--output", "classes", code=1)
+def test_drawing_without_pictures(model, tmp_path):
+    millrace("run", model, "--draw", "--input", "images=uint8 zeros[1 12 12]", "--output", "label")
+    (tmp_path / "saved_model.pbtxt").write_text("""meta_graphs { meta_info_def { tags: 'serve' } graph_def {
+        node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+        node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } } versions { producer: 1000 } } }""")
+    assert millrace("run", tmp_path, "--input", "x=[1 2]", "--output", "y").strip() == "y = [-1 -2]"
+    assert "no input holds pictures" in millrace("run", tmp_path, "--draw", "--input", "x=[1 2]", "--output", "y", code=1)

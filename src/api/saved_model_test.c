@@ -27,13 +27,17 @@ static void tear_down(void) {
     TF_DeleteStatus(s);
 }
 
-static void write_model(const char *text) {
+static void write_bytes(const char *name, const char *bytes, size_t n) {
     char path[128];
-    snprintf(path, sizeof path, "%s/saved_model.pbtxt", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
-    fputs(text, file);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, file), n);
     fclose(file);
+}
+
+static void write_model(const char *text) {
+    write_bytes("saved_model.pbtxt", text, strlen(text));
 }
 
 static TF_Session *load(const char *tag, TF_Buffer *meta) {
@@ -86,13 +90,94 @@ START_TEST(assets_and_initializer) {
 }
 END_TEST
 
+// A table as Keras has it, filled by LookupTableImportV2, behind one that is filled from a file among the assets.
+#define CONST(name, dtype, content) \
+    NODE(name, "Const", TYPE("dtype", dtype) "attr { key: 'value' value { tensor { dtype: " dtype " " content " } } }")
+#define WORDS(name, words) CONST(name, "DT_STRING", "tensor_shape { dim { size: 2 } } " words)
+#define NUMBER(name, number) CONST(name, "DT_INT64", "tensor_shape { } int64_val: " number)
+#define TABLE(name) \
+    NODE(name, "HashTableV2", TYPE("key_dtype", "DT_STRING") TYPE("value_dtype", "DT_INT64") \
+         "attr { key: 'shared_name' value { s: '" name "' } }")
+#define KEYS(in, out) TYPE(in, "DT_STRING") TYPE(out, "DT_INT64")
+static const char *const with_tables = MODEL(
+    "graph_def { " CONST("path", "DT_STRING", "tensor_shape { } string_val: ''") TABLE("some") TABLE("listed")
+    WORDS("keys", "string_val: 'a' string_val: 'b'") NUMBER("other", "-1")
+    CONST("values", "DT_INT64", "tensor_shape { dim { size: 2 } } int64_val: 7 int64_val: 8")
+    NODE("import", "LookupTableImportV2", "input: ['some', 'keys', 'values'] " KEYS("Tin", "Tout"))
+    NODE("lines", "InitializeTableFromTextFileV2", "input: ['listed', 'path'] attr { key: 'key_index' value { i: -2 } } "
+         "attr { key: 'value_index' value { i: -1 } } attr { key: 'offset' value { i: 5 } }")
+    NODE("init", "NoOp", "input: ['^import', '^lines']") WORDS("asked", "string_val: 'b' string_val: 'x'")
+    NODE("found", "LookupTableFindV2", "input: ['some', 'asked', 'other'] " KEYS("Tin", "Tout"))
+    NODE("line", "LookupTableFindV2", "input: ['listed', 'asked', 'other'] " KEYS("Tin", "Tout")) "versions { producer: 1000 } } "
+    "asset_file_def { tensor_info { name: 'path:0' } filename: 'words.txt' } "
+    "signature_def { key: '__saved_model_init_op' value { outputs { key: '__saved_model_init_op' value { name: 'init' } } } }");
+
+static void check_pair(TF_Session *session, const char *node, int64_t first, int64_t second) {
+    TF_Output fetch = {TF_GraphOperationByName(graph, node), 0};
+    TF_Tensor *out = NULL;
+    ck_assert_ptr_nonnull(fetch.oper);
+    TF_SessionRun(session, NULL, NULL, NULL, 0, &fetch, &out, 1, NULL, 0, NULL, s);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    const int64_t *found = TF_TensorData(out);
+    ck_assert_int_eq(found[0], first);
+    ck_assert_int_eq(found[1], second);
+    TF_DeleteTensor(out);
+}
+
+START_TEST(tables) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/assets", folder);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    write_model(with_tables);
+    refused("serve", TF_NOT_FOUND, "words.txt");
+    write_bytes("assets/words.txt", "", 0);
+    refused("serve", TF_OUT_OF_RANGE, "no lines");
+    write_bytes("assets/words.txt", "a\n\nb\n", 5);
+    refused("serve", TF_INVALID_ARGUMENT, "empty");
+    write_bytes("assets/words.txt", "x\nb\n", 4);
+    TF_Session *session = load("serve", NULL);
+    ck_assert_msg(TF_GetCode(s) == TF_OK, "%s", TF_Message(s));
+    check_pair(session, "found", 8, -1);
+    check_pair(session, "line", 6, 5);
+    TF_DeleteSession(session, s);
+    snprintf(path, sizeof path, "%s/assets/words.txt", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/assets", folder);
+    rmdir(path);
+}
+END_TEST
+
+// A binary file says how many bytes its parts have: fewer are OUT_OF_RANGE, others DATA_LOSS.
+START_TEST(damaged) {
+    static const char whole[] = "\x08\x01\x12\x09\x0a\x07\x22\x05serve";
+    size_t n = sizeof whole - 1;
+    write_bytes("saved_model.pb", whole, n);
+    refused("serve", TF_INVALID_ARGUMENT, "no graph");
+    for (size_t cut = 1; cut < n; cut++) {
+        write_bytes("saved_model.pb", whole, cut);
+        refused("serve", cut == 2 ? TF_NOT_FOUND : TF_OUT_OF_RANGE, "");
+    }
+    write_bytes("saved_model.pb", "\x12\xff\xff\xff\xff\x7f..", 8);  // says that it has terabytes
+    refused("serve", TF_OUT_OF_RANGE, "less bytes");
+    write_bytes("saved_model.pb", "hello world", 11);
+    refused("serve", TF_DATA_LOSS, "Can't parse");
+    write_bytes("saved_model.pb", "\x12\x04\x0a\x02\x22\x05", 6);
+    refused("serve", TF_DATA_LOSS, "");
+    write_bytes("saved_model.pb", "", 0);
+    refused("serve", TF_NOT_FOUND, "tags");
+    char path[128];
+    snprintf(path, sizeof path, "%s/saved_model.pb", folder);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(refusals) {
     refused("serve", TF_NOT_FOUND, "Could not find SavedModel .pb or .pbtxt");
     write_model(with_asset);
     refused("train", TF_NOT_FOUND, "matching supplied tags: { train }");
     refused(NULL, TF_NOT_FOUND, "tags");  // the empty set is another one
     write_model("meta_graphs {");
-    refused("serve", TF_INVALID_ARGUMENT, "");
+    refused("serve", TF_DATA_LOSS, "");
     write_model(MODEL(""));
     refused("serve", TF_INVALID_ARGUMENT, "no graph");
     write_model(MODEL("graph_def { " NODE("c", "Const", TYPE("dtype", "DT_FLOAT")) "}"));
@@ -195,6 +280,8 @@ static Suite *suite(void) {
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, assets_and_initializer);
+    tcase_add_test(c, tables);
+    tcase_add_test(c, damaged);
     tcase_add_test(c, refusals);
     tcase_add_test(c, graph_must_be_empty);
     tcase_add_test(c, checkpoint);

@@ -21,7 +21,7 @@ static Status *read_header(BundleReader *reader) {
     const TableEntry *entry = table_find(&reader->table, STR(""));
     NEED(entry, DATA_LOSS, "%.*s: the index has no header", STR_ARGS(prefix));
     BundleHeaderProto *header;
-    TRY(PROTO_DECODE(BundleHeaderProto, &reader->arena, entry->value, &header));
+    TRY(status_with_code(PROTO_DECODE(BundleHeaderProto, &reader->arena, entry->value, &header), DATA_LOSS));
     NEED(header->num_shards >= 0 && header->num_shards <= MOST_SHARDS, DATA_LOSS, "%.*s: %d shards", STR_ARGS(prefix),
          header->num_shards);
     int32_t consumer = header->version ? header->version->min_consumer : 0;
@@ -75,8 +75,8 @@ static Status *find(BundleReader *reader, Str key, Str name, BundleEntry *out) {
     NEED(found && name.n, NOT_FOUND, "Key %.*s not found in checkpoint", STR_ARGS(name));
     BundleEntryProto *entry;
     BundleEntry result = {.dtype = DT_INVALID};
-    TRY(PROTO_DECODE(BundleEntryProto, &reader->arena, found->value, &entry));
-    TRY(shape_from_proto(entry->shape, &result.shape));
+    TRY(status_with_code(PROTO_DECODE(BundleEntryProto, &reader->arena, found->value, &entry), DATA_LOSS));
+    TRY(status_with_code(shape_from_proto(entry->shape, &result.shape), DATA_LOSS));
     result.entry = entry;
     result.dtype = (DType)entry->dtype;
     NEED(dtype_is_valid(result.dtype) && shape_is_known(&result.shape), DATA_LOSS,
@@ -193,7 +193,7 @@ static Status *read_entry(BundleReader *reader, Str name, const BundleEntry *at,
     uint64_t size = reader->sizes[entry->shard_id];
     NEED(entry->offset >= 0 && entry->size >= 0 && (uint64_t)entry->offset <= size &&
              (uint64_t)entry->size <= size - (uint64_t)entry->offset,
-         DATA_LOSS, "'%.*s' lies outside the file %.*s", STR_ARGS(name), STR_ARGS(text_str(&file)));
+         OUT_OF_RANGE, "Read less bytes than requested: '%.*s' lies outside the file %.*s", STR_ARGS(name), STR_ARGS(text_str(&file)));
     if (at->dtype == DT_string)
         return read_strings(reader, at, name, text_str(&file), out);
     NEED(dtype_is_plain(at->dtype), UNIMPLEMENTED, "'%.*s' is of type %s, which is not read", STR_ARGS(name),

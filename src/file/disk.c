@@ -70,7 +70,7 @@ Status *disk_read_at(int fd, uint64_t offset, void *out, size_t n, Str path) {
             continue;
         if (got < 0)
             return SYSTEM_ERROR(path);
-        NEED(got > 0, DATA_LOSS, "%.*s; the file ends at byte %llu", STR_ARGS(path), (unsigned long long)offset);
+        NEED(got > 0, OUT_OF_RANGE, "%.*s; the file ends at byte %llu", STR_ARGS(path), (unsigned long long)offset);
         to += got;
         offset += (uint64_t)got;
         n -= (size_t)got;

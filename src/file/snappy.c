@@ -33,7 +33,9 @@ Status *snappy_decode(Str block, size_t most, Text *out) {
     uint64_t total;
     if (!cursor_varint(&c, &total))
         MALFORMED;
-    NEED(total <= most, RESOURCE_EXHAUSTED, "a snappy block says it holds %llu bytes", (unsigned long long)total);
+    // A copy of three bytes gives 64 at most: who says more lies, and gets no memory for it.
+    NEED(total <= most && total / 32 <= block.n, DATA_LOSS, "a snappy block of %zu bytes says it holds %llu", block.n,
+         (unsigned long long)total);
     NEED_MEMORY(text_reserve(out, (size_t)total));
     size_t start = out->n, end = start + (size_t)total;
     while (cursor_left(&c)) {

@@ -32,7 +32,7 @@ static Status *read_file(Arena *arena, const char *path, Str *out) {
 static Status *read_text(Arena *arena, Str file, Str *out) {
     SavedModelProto *model;
     AUTO(text) Text bytes = {0};
-    TRY(PROTO_PARSE(SavedModelProto, arena, file, &model));
+    TRY(status_with_code(PROTO_PARSE(SavedModelProto, arena, file, &model), DATA_LOSS));
     TRY(PROTO_ENCODE(SavedModelProto, model, &bytes));
     char *copy = arena_copy(arena, text_str(&bytes).p, bytes.n);
     NEED_MEMORY(copy);
@@ -88,6 +88,15 @@ static Str find_field(Str message, uint32_t wanted) {
     return found;
 }
 
+// Whether the field at which reading failed says that more bytes follow than do.
+static bool ends_early(Cursor c) {
+    uint64_t tag, size;
+    if (!cursor_varint(&c, &tag))
+        return cursor_left(&c) < 10;
+    bool known = (tag & 7) <= 2 || (tag & 7) == 5;
+    return known && tag >> 3 && ((tag & 7) != 2 || !cursor_varint(&c, &size) || size > cursor_left(&c));
+}
+
 static Status *choose(SavedModel *model, Str file, const char *const *tags, int n_tags) {
     Cursor c = cursor_of(file.p, file.n);
     uint32_t field;
@@ -97,17 +106,20 @@ static Status *choose(SavedModel *model, Str file, const char *const *tags, int 
         MetaGraphDef_MetaInfoDef *info;
         if (field != SavedModelProto_meta_graphs)
             continue;
-        TRY(PROTO_DECODE(MetaGraphDef_MetaInfoDef, &model->arena, find_field(inner, MetaGraphDef_meta_info_def), &info));
+        Str told = find_field(inner, MetaGraphDef_meta_info_def);
+        TRY(status_with_code(PROTO_DECODE(MetaGraphDef_MetaInfoDef, &model->arena, told, &info), DATA_LOSS));
         if (!tags_match(info, tags, n_tags))
             continue;
         MetaGraphDef *meta;
-        TRY(PROTO_DECODE(MetaGraphDef, &model->arena, inner, &meta));
+        TRY(status_with_code(PROTO_DECODE(MetaGraphDef, &model->arena, inner, &meta), DATA_LOSS));
         model->bytes = inner;
         model->graph_def = find_field(inner, MetaGraphDef_graph_def);
         model->meta = meta;
         return OK;
     }
-    NEED(cursor_left(&c) == 0, INVALID_ARGUMENT, "the SavedModel in %.*s is malformed", STR_ARGS(model->folder));
+    NEED(cursor_left(&c) == 0 || !ends_early(c), OUT_OF_RANGE, "Read less bytes than requested: the SavedModel in %.*s is cut off",
+         STR_ARGS(model->folder));
+    NEED(cursor_left(&c) == 0, DATA_LOSS, "Can't parse the SavedModel in %.*s", STR_ARGS(model->folder));
     AUTO(text) Text list = {0};
     for (int i = 0; i < n_tags; i++)
         text_format(&list, " %s", tags[i]);

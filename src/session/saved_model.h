@@ -12,7 +12,7 @@ typedef struct SavedModel {
     const MetaGraphDef *meta;
 } SavedModel;
 
-// The meta graph whose set of tags is exactly this one. NOT_FOUND: no such file, no such tags; INVALID_ARGUMENT: malformed;
+// The meta graph whose set of tags is exactly this one. NOT_FOUND: no such file, no such tags; DATA_LOSS: malformed; OUT_OF_RANGE: cut off;
 // FAILED_PRECONDITION: a Const without a value, a value of a negative size, a function that calls itself directly.
 FALLIBLE Status *saved_model_open(const char *folder, const char *const *tags, int n_tags, SavedModel *out);
 void saved_model_clear(SavedModel *model);
