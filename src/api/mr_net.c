@@ -80,7 +80,7 @@ static Output add(mr_net *net, const char *op, const char *name, Output input, c
 
 static Output input(mr_net *net, const char *name, TF_DataType dtype, const int64_t *dims, int num_dims) {
     Shape shape;
-    Status *status = num_dims > 0 && !dims ? API_ERROR(INVALID_ARGUMENT, "input %s: %d dimensions, but no list of them", name ? name : "", num_dims)
+    Status *status = num_dims > 0 && !dims ? API_ERROR(INVALID_ARGUMENT, "%d dimensions, but no list of them", num_dims)
                                            : api_shape(dims, num_dims, &shape);
     if (status) {
         formula_fail(&net->net.f, status);

@@ -82,7 +82,8 @@
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2) \
-    X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableDenseHashTable) X(MutableDenseHashTableV2) X(MutableHashTableOfTensors) X(AnonymousHashTable) \
+    X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableDenseHashTable) \
+    X(MutableDenseHashTableV2) X(MutableHashTableOfTensors) X(AnonymousHashTable) \
     X(AnonymousMutableHashTable) X(AnonymousMutableHashTableOfTensors) X(AnonymousMutableDenseHashTable) \
     X(MutableHashTableOfTensorsV2) \
     X(InitializeTable) X(InitializeTableV2) X(InitializeTableFromTextFile) X(InitializeTableFromTextFileV2) \

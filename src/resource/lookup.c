@@ -112,7 +112,9 @@ const LookupSpec *lookup_spec(const Lookup *lookup) {
 
 Status *lookup_check_spec(const Lookup *lookup, const LookupSpec *spec) {
     NEED(lookup->spec.key == spec->key && lookup->spec.value == spec->value && lookup->spec.once == spec->once &&
-             !lookup->spec.empty == !spec->empty && shape_equal(&lookup->spec.key_shape, &spec->key_shape) && shape_equal(&lookup->spec.value_shape, &spec->value_shape),
+             !lookup->spec.empty == !spec->empty &&
+             shape_equal(&lookup->spec.key_shape, &spec->key_shape) &&
+             shape_equal(&lookup->spec.value_shape, &spec->value_shape),
          INVALID_ARGUMENT, "the table '%.*s' is from %s to %s%s, expected %s to %s%s",
          STR_ARGS(lookup->resource.name), dtype_name(lookup->spec.key), dtype_name(lookup->spec.value),
          shape_text(&lookup->spec.value_shape), dtype_name(spec->key), dtype_name(spec->value),
