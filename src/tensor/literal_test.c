@@ -264,8 +264,8 @@ START_TEST(styles) {
     LiteralStyle lines = {.lines = true};
     ck_assert_str_eq(printed("iota[2 2 2]", DT_INVALID, &lines), "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]");
     LiteralStyle json = {.json = true};
-    ck_assert_str_eq(printed("[[1 2] [3 nan]]", DT_INVALID, &json), "[[1, 2], [3, NaN]]");
-    ck_assert_str_eq(printed("[-inf inf]", DT_INVALID, &json), "[-Infinity, Infinity]");
+    ck_assert_str_eq(printed("[[1 2] [3 nan]]", DT_INVALID, &json), "[[1, 2], [3, \"NaN\"]]");
+    ck_assert_str_eq(printed("[-inf inf]", DT_INVALID, &json), "[\"-Infinity\", \"Infinity\"]");
     ck_assert_str_eq(printed("1-2i", DT_INVALID, &json), "[1, -2]");
     ck_assert_str_eq(printed("[\"a\\n\\x01\" \"\\xff\\xfe\\x00\" \"\\xc3\\xa9\"]", DT_INVALID, &json),
                      "[\"a\\n\\u0001\", {\"b64\": \"//4A\"}, \"\xc3\xa9\"]");
