@@ -15,7 +15,7 @@ add_custom_command(OUTPUT ${KNOWN_OPS}
     COMMAND ${GZIP} -9nc ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig > ${KNOWN_OPS}
     DEPENDS src/graph/known_ops.sig VERBATIM)
 set_source_files_properties(src/graph/known_ops.c PROPERTIES
-    OBJECT_DEPENDS ${KNOWN_OPS} INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/data)
+    OBJECT_DEPENDS "${KNOWN_OPS};${CMAKE_SOURCE_DIR}/src/graph/construction.rules" INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/data)
 
 add_library(millrace_objects OBJECT ${SOURCES})
 target_include_directories(millrace_objects PRIVATE src include)

@@ -362,6 +362,26 @@ END_TEST
 
 // ---------------------------------------- export and import
 
+// Graphs of before version 24 write an unknown shape as a scalar's.
+START_TEST(old_placeholders_are_unknown) {
+    char bytes[] = "\x0a\x2a\x0a\x01x\x12\x0bPlaceholder\x2a\x0b\x0a\x05" "dtype\x12\x02\x30\x01\x2a\x0b\x0a\x05shape\x12\x02\x3a\x00"
+                   "\x22\x02\x08\x17";
+    for (int version = 23; version <= 24; version++) {
+        bytes[sizeof bytes - 2] = (char)version;
+        TF_Graph *old = TF_NewGraph();
+        TF_Buffer *def = TF_NewBufferFromString(bytes, sizeof bytes - 1);
+        TF_ImportGraphDefOptions *opts = TF_NewImportGraphDefOptions();
+        TF_GraphImportGraphDef(old, def, opts, s);
+        ok();
+        TF_Output x = {TF_GraphOperationByName(old, "x"), 0};
+        ck_assert_int_eq(TF_GraphGetTensorNumDims(old, x, s), version < 24 ? -1 : 0);
+        TF_DeleteImportGraphDefOptions(opts);
+        TF_DeleteBuffer(def);
+        TF_DeleteGraph(old);
+    }
+}
+END_TEST
+
 START_TEST(there_and_back) {
     TF_Output x = placeholder("x", TF_FLOAT);
     TF_Operation *sum = add("sum", x, x);
@@ -487,6 +507,7 @@ static Suite *suite(void) {
     tcase_add_test(c, empty_list_has_the_type_that_its_op_says);
     tcase_add_test(c, there_and_back);
     tcase_add_test(c, missing_mappings);
+    tcase_add_test(c, old_placeholders_are_unknown);
     tcase_add_test(c, import_garbage);
     tcase_add_test(c, op_defs);
     suite_add_tcase(suite, c);

@@ -278,8 +278,6 @@ static Status *merge_versions(Importer *m) {
         if (!known)
             NEED_MEMORY(vec_push(&mine->bad_consumers, theirs->bad_consumers.p[i]));
     }
-    if (theirs->producer < mine->producer)
-        mine->producer = theirs->producer;
     if (theirs->min_consumer > mine->min_consumer)
         mine->min_consumer = theirs->min_consumer;
     return OK;
@@ -292,6 +290,8 @@ static Status *import_all(Importer *m, Str bytes, ImportResults *results) {
     TRY(add_functions(m));
     TRY(list_parts(m));
     TRY(import_edges(m));
+    if (m->versions->producer < m->graph->versions.producer)
+        m->graph->versions.producer = m->versions->producer;  // before the nodes: shape functions ask for it
     TRY(assembly_run(&m->assembly));
     TRY(import_results(m, results));
     return merge_versions(m);
@@ -313,6 +313,7 @@ static void importer_clear(Importer *m) {
 Status *graph_import(Graph *graph, Str bytes, const ImportOptions *options, ImportResults *out) {
     static const ImportOptions none = {.validate_colocation = true};
     Importer m = {.graph = graph, .options = options ? options : &none};
+    int32_t producer = graph->versions.producer;
     m.functions_before = graph->functions->order.n;
     m.gradients_before = graph->functions->gradient_order.n;
     m.registered_before = graph->functions->registered.n;
@@ -322,6 +323,7 @@ Status *graph_import(Graph *graph, Str bytes, const ImportOptions *options, Impo
     Status *status = import_all(&m, bytes, &results);
     if (status) {
         assembly_undo(&m.assembly);
+        graph->versions.producer = producer;
         remove_functions(&m);
         import_results_clear(&results);
     } else {

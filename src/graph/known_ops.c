@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-// The assembler reads the file that the build has packed; it looks along the compiler's -I folders.
+// The assembler reads the file that the build has packed, and another as it is; it looks along the compiler's -I folders.
 __asm__(".pushsection .rodata\n"
         ".globl known_ops_packed, known_ops_packed_end\n"
         ".hidden known_ops_packed, known_ops_packed_end\n"
@@ -13,8 +13,15 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"known_ops.sig.gz\"\n"
         "known_ops_packed_end:\n"
         ".byte 0\n"
+        ".globl known_rules, known_rules_end\n"
+        ".hidden known_rules, known_rules_end\n"
+        "known_rules:\n"
+        ".incbin \"graph/construction.rules\"\n"
+        "known_rules_end:\n"
+        ".byte 0\n"
         ".popsection\n");
 __attribute__((visibility("hidden"))) extern const char known_ops_packed[], known_ops_packed_end[];
+__attribute__((visibility("hidden"))) extern const char known_rules[], known_rules_end[];
 
 // Its first four bytes are the length of the text behind them. Made once, kept as long as the process: lines are views.
 static _Atomic(char *) unpacked;
@@ -59,8 +66,10 @@ static Str known_text(void) {
 }
 
 Str known_op_name(Str line) {
-    const char *end = line.n && line.p[0] != '/' ? memchr(line.p, '(', line.n) : NULL;  // a comment has none
-    return (Str){line.p, end ? (size_t)(end - line.p) : 0};
+    size_t n = 0;
+    while (n < line.n && line.p[n] != '(' && line.p[n] != ':' && line.p[n] != '/')  // a comment has none
+        n++;
+    return (Str){line.p, n < line.n ? n : 0};
 }
 
 // The line of the text that holds the byte at `p`.
@@ -72,14 +81,29 @@ static Str line_around(Str text, const char *p) {
     return (Str){first, (size_t)((end ? end : last) - first)};
 }
 
-bool known_op_find(Str name, Str *out_line) {
+// Without the rule that stands behind it.
+static Str signature_in(Str line) {
+    for (size_t i = 0; i + 4 < line.n; i++)
+        if (line.p[i + 1] == '=' && memcmp(line.p + i, " => ", 4) == 0)
+            return (Str){line.p, i};
+    return line;
+}
+
+Str known_op_rule(Str signature) {
     Str text = known_text();
+    const char *at = signature.p + signature.n, *last = text.p + text.n;
+    const char *end = last - at > 4 && memcmp(at, " => ", 4) == 0 ? memchr(at, '\n', (size_t)(last - at)) : NULL;
+    return end ? (Str){at + 4, (size_t)(end - at - 4)} : (Str){0};
+}
+
+// Lines are sorted by their names.
+static bool line_find(Str text, Str name, Str *out) {
     const char *low = text.p, *high = text.p + text.n;  // whole lines
-    while (low < high) {
+    while (low < high && name.n) {
         Str line = line_around(text, low + (high - low) / 2);
         int order = str_compare(name, known_op_name(line));
-        if (order == 0 && name.n) {
-            *out_line = line;
+        if (order == 0) {
+            *out = line;
             return true;
         }
         if (order < 0)
@@ -90,13 +114,26 @@ bool known_op_find(Str name, Str *out_line) {
     return false;
 }
 
+bool known_op_find(Str name, Str *out_line) {
+    Str line;
+    bool found = line_find(known_text(), name, &line);
+    if (found)
+        *out_line = signature_in(line);
+    return found;
+}
+
+Str construction_rule(Str name) {
+    Str line, text = {known_rules, (size_t)(known_rules_end - known_rules)};
+    return line_find(text, name, &line) ? (Str){line.p + name.n + 1, line.n - name.n - 1} : (Str){0};
+}
+
 bool known_op_next(size_t *at, Str *out_line) {
     Str text = known_text();
     while (*at < text.n) {
         Str line = line_around(text, text.p + *at);
         *at += line.n + 1;
         if (known_op_name(line).n) {
-            *out_line = line;
+            *out_line = signature_in(line);
             return true;
         }
     }

@@ -100,6 +100,13 @@ static Status *type_make(const Op *op, Str line, const OpType **out) REQUIRES(op
     TRY(signature_parse(line, &ops.arena, &ops.tensors, &type->signature));
     type->name = type->signature.name;
     type->op = op;
+    type->shape = op ? op->shape : NULL;
+    type->rule = op ? construction_rule(type->name) : known_op_rule(line);
+    if (str_starts(type->rule, STR("like "))) {
+        const Op *other = map_find(&ops.names, (Str){type->rule.p + 5, type->rule.n - 5});
+        type->shape = other ? other->shape : NULL;
+        type->rule = (Str){0};
+    }
     if (op && op->needs)
         TRY(needs_compile(op->needs, &type->signature, &ops.arena, &type->needs));
     table_put(table, type);

@@ -148,6 +148,8 @@ typedef struct OpType {
     Signature signature;
     const Op *op;              // NULL: known by its signature only, or a function
     struct Needs *needs;       // compiled; NULL for none
+    Str rule;                  // what a graph takes of it, instead of its needs and its function; empty for none
+    ShapeFn *shape;            // the op's, or that of the op it is like; NULL for none
     Function *function;        // the function that a node of this type calls
     struct DynamicKernel *dynamic;  // kernels registered at run time (kernel/registry.h)
 } OpType;

@@ -2,6 +2,7 @@
 #include "graph/shapes.h"
 
 #include "graph/needs.h"
+#include "graph/shape_rule.h"
 
 enum { PARTIAL_DEPTH = 8, PARTIAL_BUDGET = 64 };
 
@@ -71,13 +72,78 @@ static Status *frame_open(Frame *frame, const Node *node) {
     return OK;
 }
 
+// What the op's function knows beside what the outputs have already; nothing where it refuses.
+static Status *add_shapes(Shapes *s, ShapeFn *shape) {
+    Shape *outs = s->out;
+    s->out = ARENA_ARRAY(s->arena, Shape, s->n_out);
+    if (!s->out) {
+        s->out = outs;
+        NEED_MEMORY(NULL);
+    }
+    for (int i = 0; i < s->n_out; i++)
+        s->out[i] = UNKNOWN_SHAPE;
+    Status *status = shape(s);
+    for (int i = 0; i < s->n_out && !status; i++)
+        status_free(shape_merge(&outs[i], &s->out[i], &outs[i]));
+    s->out = outs;
+    status_free(status);
+    return OK;
+}
+
+// The rule stands for the needs, and for the function if it has results; with a + at its end for refusals only.
+static Status *shapes_run(Shapes *s) {
+    const OpType *type = s->node->type;
+    Str rule = type->rule;
+    bool told = false, more = rule.n && rule.p[rule.n - 1] == '+';
+    rule.n -= more;
+    if (rule.n)
+        TRY(shape_rule_apply(rule, s, &told));
+    if (told && more && type->shape)
+        return add_shapes(s, type->shape);
+    return type->shape && !told ? type->shape(s) : OK;
+}
+
+static Status *partial_value(Output from, int depth, int *budget, Shape *out, bool *known);
+
+// Whole numbers that are known though no constant holds them (a shape's extents, packed constants) as values of inputs.
+static Status *find_values(Frame *frame, const Node *node) {
+    for (int i = 0; i < node->n_inputs; i++) {
+        Output from = node->inputs[i];
+        const Op *op = from.node && !frame->s.value[i] ? from.node->type->op : NULL;
+        DType type = op && op->partial ? from.node->output_types[from.index] : DT_INVALID;
+        const Shape *shape = &frame->s.in[i];
+        if ((type != DT_int32 && type != DT_int64) || shape->rank < 0 || shape->rank > 1 ||
+            shape_count(shape) < 0 || shape_count(shape) > MAX_RANK)
+            continue;
+        int budget = PARTIAL_BUDGET;
+        bool known;
+        Shape value;
+        Status *status = partial_value(from, 0, &budget, &value, &known);  // no shape at all, perhaps
+        bool failed = status != OK;
+        status_free(status);
+        if (failed || !known || !shape_is_known(&value) || value.rank != (shape->rank ? shape->dims[0] : 1))
+            continue;
+        Tensor *tensor = ARENA_NEW(&frame->arena, Tensor);
+        NEED_MEMORY(tensor);
+        *tensor = (Tensor){.dtype = type, .shape = *shape, .data = ARENA_ARRAY(&frame->arena, int64_t, value.rank + 1)};
+        NEED_MEMORY(tensor->data);
+        for (int k = 0; k < value.rank; k++) {
+            if (type == DT_int32)
+                ((int32_t *)tensor->data)[k] = (int32_t)value.dims[k];
+            else
+                ((int64_t *)tensor->data)[k] = value.dims[k];
+        }
+        ((const Tensor **)(uintptr_t)frame->s.value)[i] = tensor;
+    }
+    return OK;
+}
+
 static Status *infer(Frame *frame, Node *node) {
-    const Op *op = node->type->op;
     Shapes *s = &frame->s;
-    if (node->type->needs)
+    if (node->type->needs && !node->type->rule.n)
         TRY(needs_check(node->type->needs, node, s->in, s->value));
-    if (op && op->shape)
-        TRY(op->shape(s));
+    TRY(find_values(frame, node));
+    TRY(shapes_run(s));
     for (int i = 0; i < s->n_out; i++)
         TRY(shape_merge(&node->output_shapes[i], &s->out[i], &s->out[i]));
     for (int i = 0; i < s->n_out; i++) {
@@ -126,10 +192,14 @@ Status *node_infer_shapes(Node *node) {
 static Status *partial_value(Output from, int depth, int *budget, Shape *out, bool *known) {
     const Op *op = from.node ? from.node->type->op : NULL;
     *known = false;
-    if (!op || !op->partial || from.index != 0 || depth >= PARTIAL_DEPTH || --*budget < 0)
+    // Of several shapes each output is the shape of its own input.
+    bool own = op && (op->flags & OP_FROM_SHAPES) && from.node->n_outputs == from.node->n_inputs;
+    if (!op || !op->partial || (from.index != 0 && !own) || depth >= PARTIAL_DEPTH || --*budget < 0)
         return OK;
     Frame frame;
     Status *status = frame_open(&frame, from.node);
+    if (!status)
+        frame.s.in += from.index;
     frame.s.partial_depth = depth;
     frame.s.partial_budget = budget;
     Shape value = UNKNOWN_SHAPE;

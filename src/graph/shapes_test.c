@@ -51,6 +51,16 @@ START_TEST(values_come_from_shapes) {
 }
 END_TEST
 
+// Values that are no shapes are left alone, however long; those of a fully known shape are values as constants are.
+START_TEST(long_vectors_are_no_shapes) {
+    Node *x = toy_placeholder(graph, "x", DT_int32, SHAPE(40000));
+    Node *reshaped = toy_node(graph, "Reshape", "r", x, toy_ints(graph, "c", 1, (int32_t[]){40000}));
+    has_shape(toy_node(graph, "Neg", "n", reshaped, NULL), SHAPE(40000));
+    Node *shape = toy_node(graph, "Shape", "s", x, NULL);
+    has_shape(toy_node(graph, "Reshape", "q", x, shape), SHAPE(40000));
+}
+END_TEST
+
 START_TEST(what_is_known_is_merged) {
     Node *x = toy_placeholder(graph, "x", DT_float, SHAPE(-1, 3));
     x->output_shapes[0] = SHAPE(2, 3);
@@ -166,6 +176,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, values_come_from_constants);
     tcase_add_test(tests, values_come_from_shapes);
+    tcase_add_test(tests, long_vectors_are_no_shapes);
     tcase_add_test(tests, what_is_known_is_merged);
     tcase_add_test(tests, handles_carry_shapes);
     tcase_add_test(tests, needs_compare);

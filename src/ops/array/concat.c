@@ -196,12 +196,12 @@ static void concat_v2_grad(Formula *f) {
 
 const Op op_Concat = {
     .signature = "Concat(concat_dim: int32, values: N * T) -> output: T; N: int >= 2; T: type",
-    .doc = "The values one behind the other along a dimension.", .needs = "one(concat_dim)", .shape = concat_shape,
+    .doc = "The values one behind the other along a dimension.", .needs = "scalar(concat_dim)", .shape = concat_shape,
     .grad = concat_grad, .prepare = concat_prepare, .own_size = sizeof(Rows), .cpu = ANY_TYPE(join_run), .host = BIT(0),
 };
 const Op op_ConcatV2 = {
     .signature = "ConcatV2(values: N * T, axis: Tidx) -> output: T; N: int >= 2; T: type; Tidx: {int32, int64} = int32",
-    .doc = "The values one behind the other along a dimension.", .needs = "one(axis)", .shape = concat_v2_shape,
+    .doc = "The values one behind the other along a dimension.", .needs = "scalar(axis)", .shape = concat_v2_shape,
     .partial = concat_v2_partial, .grad = concat_v2_grad, .prepare = concat_v2_prepare, .own_size = sizeof(Rows),
     .cpu = ANY_TYPE(join_run), .host = BIT(1),
 };
@@ -343,6 +343,8 @@ const Op op_Unpack = {
 // Which dimension, as far as the value of the input tells: -1 where unknown.
 static Status *split_axis(const Tensor *value, const Shape *in, int *out) {
     *out = -1;
+    NEED(!value || value->shape.rank == 0, INVALID_ARGUMENT, "split_dim must be a scalar, got shape %s",
+         shape_text(&value->shape));
     if (!value || in->rank < 0 || tensor_count(value) != 1)
         return OK;
     int64_t asked = tensor_int(value, 0);
@@ -391,7 +393,7 @@ static void split_grad(Formula *f) {
 
 const Op op_Split = {
     .signature = "Split(split_dim: int32, value: T) -> output: num_split * T; num_split: int >= 1; T: type",
-    .doc = "The value cut into equal parts along a dimension.", .needs = "one(split_dim), rank(value) >= 1",
+    .doc = "The value cut into equal parts along a dimension.", .needs = "scalar(split_dim), rank(value) >= 1",
     .shape = split_shape, .grad = split_grad, .prepare = split_prepare, .own_size = sizeof(Rows),
     .cpu = ANY_TYPE(cut_run), .host = BIT(0),
 };
@@ -454,6 +456,6 @@ const Op op_SplitV = {
     .signature = "SplitV(value: T, size_splits: Tlen, split_dim: int32) -> output: num_split * T; num_split: int >= 1; "
                  "T: type; Tlen: {int8, int32, int64} = int64",
     .doc = "The value cut into parts of given sizes along a dimension.",
-    .needs = "one(split_dim), vector(size_splits), rank(value) >= 1", .shape = split_v_shape, .grad = split_v_grad,
+    .needs = "scalar(split_dim), vector(size_splits), rank(value) >= 1", .shape = split_v_shape, .grad = split_v_grad,
     .prepare = split_v_prepare, .own_size = sizeof(Rows), .cpu = ANY_TYPE(cut_run), .host = BIT(1) | BIT(2),
 };

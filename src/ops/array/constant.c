@@ -38,9 +38,17 @@ static Status *placeholder_run(Kernel *k) {
          shape_text(&k->node->output_shapes[0]));
 }
 
+// Before version 24 there was no word for an unknown shape: it was written as a scalar's.
+static Status *placeholder_shape(Shapes *s) {
+    TRY(shape_from_attr(s));
+    if (s->out[0].rank == 0 && s->node->graph && s->node->graph->versions.producer < 24)
+        s->out[0] = UNKNOWN_SHAPE;
+    return OK;
+}
+
 const Op op_Placeholder = {
     .signature = "Placeholder() -> output: dtype; dtype: type; shape: shape = ?",
-    .doc = "A value that must be fed.", .shape = shape_from_attr, .cpu = ANY_TYPE(placeholder_run),
+    .doc = "A value that must be fed.", .shape = placeholder_shape, .cpu = ANY_TYPE(placeholder_run),
     .flags = OP_LATE | OP_NO_GRADIENT | OP_STATEFUL,
 };
 

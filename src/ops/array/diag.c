@@ -315,13 +315,13 @@ static void set_grad(Formula *f) {
         .cpu = ANY_TYPE(word##_run), __VA_ARGS__                                                                     \
     };
 #define DIAG_INPUTS "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T"
-#define DIAG_NEEDS "rank(diagonal) >= 1, one(num_rows), one(num_cols), one(padding_value)"
+#define DIAG_NEEDS "rank(diagonal) >= 1, scalar(num_rows), scalar(num_cols), scalar(padding_value)"
 #define DIAG_TEXT "Matrices with the given diagonals."
 DIAGONAL_OP(MatrixDiag, diag, "diagonal: T", "output", "", "rank(diagonal) >= 1", DIAG_TEXT, .host = 0)
 DIAGONAL_OP(MatrixDiagV2, diag, DIAG_INPUTS, "output", "", DIAG_NEEDS, DIAG_TEXT, .host = BIT(1) | BIT(2) | BIT(3))
 DIAGONAL_OP(MatrixDiagV3, diag, DIAG_INPUTS, "output", ALIGN, DIAG_NEEDS, DIAG_TEXT, .host = BIT(1) | BIT(2) | BIT(3))
 #define PART_INPUTS "input: T, k: int32, padding_value: T"
-#define PART_NEEDS "rank(input) >= 2, one(padding_value)"
+#define PART_NEEDS "rank(input) >= 2, scalar(padding_value)"
 #define PART_TEXT "Diagonals of matrices."
 DIAGONAL_OP(MatrixDiagPart, part, "input: T", "diagonal", "", "rank(input) >= 2", PART_TEXT, .host = 0)
 DIAGONAL_OP(MatrixDiagPartV2, part, PART_INPUTS, "diagonal", "", PART_NEEDS, PART_TEXT, .host = BIT(1))

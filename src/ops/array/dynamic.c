@@ -19,21 +19,29 @@ static Status *slice_shape(const Shape *indices, const Shape *data, int i, Shape
     return OK;
 }
 
+enum { MOST_INDICES = 64 };  // constants of more are left to the step
+
 static Status *stitch_shape(Shapes *s) {
     int n = s->n_in / 2;
     Shape slice = UNKNOWN_SHAPE;
+    int64_t rows = 0;
     for (int i = 0; i < n; i++) {
         Shape one;
+        const Tensor *indices = s->value[i];
+        if (!indices || tensor_count(indices) > MOST_INDICES)
+            rows = UNKNOWN_DIM;
+        for (int64_t k = 0; rows >= 0 && k < tensor_count(indices); k++)
+            rows = tensor_int(indices, k) >= rows ? tensor_int(indices, k) + 1 : rows;
         TRY(slice_shape(&s->in[i], &s->in[n + i], i, &one));
         TRY(shape_merge(&slice, &one, &slice));
     }
     if (slice.rank < 0)
         return OK;
     NEED(slice.rank < MAX_RANK, INVALID_ARGUMENT, "a shape has at most %d dimensions", MAX_RANK);
-    s->out[0] = (Shape){.rank = slice.rank + 1, .dims = {UNKNOWN_DIM}};
+    s->out[0] = (Shape){.rank = slice.rank + 1, .dims = {rows}};
     for (int d = 0; d < slice.rank; d++)
         s->out[0].dims[d + 1] = slice.dims[d];
-    return OK;
+    return shape_check(&s->out[0]);
 }
 
 static Status *stitch_move(Kernel *k, const void *const *in, void *const *out) {

@@ -219,6 +219,6 @@ const Op op_GatherV2 = {
     .signature = "GatherV2(params: Tparams, indices: Tindices, axis: Taxis) -> output: Tparams; batch_dims: int = 0; "
                  "Tparams: type; Tindices: {int16, int32, int64}; Taxis: {int32, int64}",
     .doc = "The slices of params along an axis that the indices name; leading dimensions may go hand in hand.",
-    .needs = "rank(params) >= 1, one(axis)", .shape = gather_v2_shape, .grad = gather_v2_grad,
+    .needs = "rank(params) >= 1, scalar(axis)", .shape = gather_v2_shape, .grad = gather_v2_grad,
     .prepare = gather_v2_prepare, .own_size = sizeof(Gathering), .cpu = ANY_TYPE(gather_run), .host = BIT(2),
 };

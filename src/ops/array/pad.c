@@ -77,7 +77,8 @@ static Status *pad_shape(Shapes *s) {
 }
 
 static Status *unpad_shape(Shapes *s) {
-    return padded_shape(&s->in[0], &s->in[1], s->value[1], -1, &s->out[0]);
+    TRY(padded_shape(&s->in[0], &s->in[1], s->value[1], -1, &s->out[0]));
+    return s->value[1] ? OK : padded_shape(&UNKNOWN_SHAPE, &s->in[1], NULL, -1, &s->out[0]);
 }
 
 typedef struct {

@@ -75,7 +75,7 @@ const Op op_Range = {
     .signature = "Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx; Tidx: {bfloat16, half, float, double, "
                  "int8, int16, int32, int64, uint16, uint32, uint64} = int32",
     .doc = "Numbers from start up to, and without, limit, delta apart.",
-    .needs = "one(start), one(limit), one(delta)", .shape = range_shape, .cpu = KERNELS(REALS, range),
+    .needs = "scalar(start), scalar(limit), scalar(delta)", .shape = range_shape, .cpu = KERNELS(REALS, range),
     .host = BIT(0) | BIT(1) | BIT(2), .host_out = BIT(0), .flags = OP_NO_GRADIENT,
 };
 

@@ -110,7 +110,7 @@ static void reshape_simplify(Formula *f) {
 const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
-    .needs = "scalar_or_vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
+    .needs = "vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
     .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
     .simplify = reshape_simplify,
 };
@@ -124,12 +124,9 @@ static Status *expand_dims_shape(Shapes *s) {
         return OK;
     NEED(in->rank < MAX_RANK, INVALID_ARGUMENT, "a shape has at most %d dimensions", MAX_RANK);
     Shape out = {.rank = in->rank + 1};
-    if (!shapes_input_int(s, 1, &axis)) {
-        for (int i = 0; i < out.rank; i++)
-            out.dims[i] = UNKNOWN_DIM;
-        s->out[0] = out;
+    NEED(!s->value[1] || tensor_count(s->value[1]) == 1, INVALID_ARGUMENT, "dim must have one element");
+    if (!shapes_input_int(s, 1, &axis))
         return OK;
-    }
     NEED(axis >= -out.rank && axis < out.rank, INVALID_ARGUMENT,
          "Tried to expand dim index %lld for tensor with %d dimensions", (long long)axis, in->rank);
     int at = (int)(axis < 0 ? axis + out.rank : axis);

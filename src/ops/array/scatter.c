@@ -134,6 +134,21 @@ static Status *check_updates(const Shape *indices, const Shape *updates, const S
     return OK;
 }
 
+// What a graph takes: as far as the shapes are known, and updates that are scalars in any case.
+static Status *check_known_updates(const Shape *indices, const Shape *updates, const Shape *whole) {
+    int outer = indices->rank - 1;
+    if (outer < 0 || updates->rank <= 0 || indices->dims[outer] < 0)
+        return OK;
+    NEED(updates->rank >= outer, INVALID_ARGUMENT, "updates of shape %s don't fit indices of shape %s",
+         shape_text(updates), shape_text(indices));
+    bool fits = true;
+    for (int i = 0; i < outer; i++)
+        fits &= indices->dims[i] < 0 || updates->dims[i] < 0 || indices->dims[i] == updates->dims[i];
+    NEED(fits, INVALID_ARGUMENT, "updates of shape %s don't fit indices of shape %s", shape_text(updates),
+         shape_text(indices));
+    return whole->rank >= 0 ? check_updates(indices, updates, whole) : OK;
+}
+
 static Status *scatter_into(Kernel *k, const Tensor *indices, const void *updates, void *out) {
     const Places *places = k->own;
     size_t bytes = (size_t)places->slice * places->size;
@@ -163,7 +178,7 @@ static Status *find_combine(Places *places, ElementwiseOp op, DType dtype) {
 static Status *scatter_nd_shape(Shapes *s) {
     Shape whole;
     TRY(shapes_input_shape(s, 2, &whole));
-    TRY(check_updates(&s->in[0], &s->in[1], &whole));
+    TRY(check_known_updates(&s->in[0], &s->in[1], &whole));
     s->out[0] = whole;
     return OK;
 }
@@ -179,6 +194,7 @@ static Status *scatter_nd_run(Kernel *k) {
 
 static Status *scatter_nd_prepare(Prepare *p) {
     NEED_VALUE(p, 2);
+    TRY(check_updates(&p->in[0]->shape, &p->in[1]->shape, &p->out[0]->shape));
     TRY(places_init(p, &p->in[0]->shape, &p->out[0]->shape));
     return dtype_is_plain(p->out[0]->dtype) ? find_combine(p->own, ELEMENTWISE_Add, p->out[0]->dtype) : OK;
 }
@@ -199,7 +215,7 @@ const Op op_ScatterNd = {
 // ---------------------------------------- into a copy of a tensor
 
 static Status *tensor_scatter_shape(Shapes *s) {
-    TRY(check_updates(&s->in[1], &s->in[2], &s->in[0]));
+    TRY(check_known_updates(&s->in[1], &s->in[2], &s->in[0]));
     s->out[0] = s->in[0];
     return OK;
 }
@@ -216,6 +232,7 @@ static Status *tensor_scatter_run(Kernel *k) {
 
 static Status *tensor_scatter_prepare(Prepare *p) {
     const ElementwiseOp *combine = node_op(p->node)->row;
+    TRY(check_updates(&p->in[1]->shape, &p->in[2]->shape, &p->in[0]->shape));
     TRY(places_init(p, &p->in[1]->shape, &p->in[0]->shape));
     return combine ? find_combine(p->own, *combine, p->out[0]->dtype) : OK;
 }

@@ -19,10 +19,12 @@ static Status *slice_shape(Shapes *s) {
          (long long)tensor_count(begin), (long long)n);
     NEED(!size || tensor_count(size) == n, INVALID_ARGUMENT, "size has %lld elements, expected %lld",
          (long long)tensor_count(size), (long long)n);
-    Shape out = {.rank = (int32_t)n};
+    Shape out = {.rank = (int32_t)n}, sizes = UNKNOWN_SHAPE;
+    if (!size)
+        TRY(shapes_input_shape(s, 2, &sizes));
     for (int i = 0; i < n; i++) {
         int64_t extent = in->rank < 0 ? -1 : in->dims[i], from = begin ? tensor_int(begin, i) : -1;
-        int64_t many = size ? tensor_int(size, i) : -2;
+        int64_t many = size ? tensor_int(size, i) : sizes.rank == n && sizes.dims[i] >= 0 ? sizes.dims[i] : -2;
         NEED(!begin || (from >= 0 && (extent < 0 || from <= extent)), INVALID_ARGUMENT,
              "Expected begin[%d] in [0, %lld], but got %lld", i, (long long)extent, (long long)from);
         NEED(many >= -2 && (!size || many >= -1), INVALID_ARGUMENT, "Expected size[%d] >= -1, but got %lld", i,

@@ -126,7 +126,7 @@ static Status *entries(const Shape *begin, const Shape *end, const Shape *stride
 static Status *cut_of(Shapes *s, const Shape *in, Cut *cut, bool *known) {
     int64_t n;
     TRY(entries(&s->in[1], &s->in[2], &s->in[3], &n));
-    *known = n >= 0 && in->rank >= 0;
+    *known = n >= 0 && in->rank >= 0 && s->value[3];
     Spec spec = {s->value[1], s->value[2], s->value[3], masks_of(s->node)};
     return *known ? cut_input(in, &spec, n, cut) : OK;
 }

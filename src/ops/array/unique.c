@@ -31,10 +31,16 @@ static Status *unique_v2_shape(Shapes *s) {
     s->out[1] = SHAPE(UNKNOWN_DIM);
     if (s->n_out > 2)
         s->out[2] = SHAPE(UNKNOWN_DIM);
-    if (s->in[0].rank < 0 || !s->value[1])
+    if (s->in[0].rank < 0)
         return OK;
-    TRY(axis_of(s->value[1], &s->in[0], &axis));
     s->out[0] = s->in[0];
+    if (!s->value[1]) {
+        for (int i = 0; i < s->out[0].rank; i++)
+            s->out[0].dims[i] = UNKNOWN_DIM;
+        return OK;
+    }
+    NEED(s->value[1]->shape.rank == 1, INVALID_ARGUMENT, "axis must be a vector");
+    TRY(axis_of(s->value[1], &s->in[0], &axis));
     s->out[0].dims[axis] = UNKNOWN_DIM;
     s->out[1].dims[0] = s->in[0].dims[axis];
     return OK;

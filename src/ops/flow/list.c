@@ -214,7 +214,9 @@ Status *list_read_shape(const Tensor *value, Shape *out) {
 
 Status *list_known_shape(const Shapes *s, int input, Shape *out) {
     *out = UNKNOWN_SHAPE;
-    return s->value[input] ? list_read_shape(s->value[input], out) : OK;
+    if (s->value[input])
+        return list_read_shape(s->value[input], out);
+    return s->in[input].rank > 0 ? shapes_input_shape((Shapes *)(uintptr_t)s, input, out) : OK;
 }
 
 Status *list_element_shape(const VariantList *list, const Shape *wanted, Shape *out) {

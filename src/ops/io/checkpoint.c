@@ -43,7 +43,7 @@ const Op op_SaveV2 = {
     .signature = "SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes); "
                  "dtypes: list(type) >= 1; stateful",
     .doc = "Writes tensors to a checkpoint, all of them or none.",
-    .needs = "one(prefix), vector(tensor_names), vector(shape_and_slices)", .shape = shape_none,
+    .needs = "scalar(prefix), vector(tensor_names), vector(shape_and_slices)", .shape = shape_none,
     .cpu = ANY_TYPE(save_run), .flags = OP_BLOCKS | OP_NO_GRADIENT,
 };
 
@@ -106,7 +106,7 @@ const Op op_RestoreV2 = {
     .signature = "RestoreV2(prefix: string, tensor_names: string, shape_and_slices: string) -> tensors: dtypes; "
                  "dtypes: list(type) >= 1; stateful",
     .doc = "Reads tensors, or slices of them, from a checkpoint.",
-    .needs = "one(prefix), vector(tensor_names), vector(shape_and_slices)", .shape = restore_shape,
+    .needs = "scalar(prefix), vector(tensor_names), vector(shape_and_slices)", .shape = restore_shape,
     .cpu = ANY_TYPE(restore_run), .flags = OP_BLOCKS | OP_LATE | OP_NO_GRADIENT,
 };
 

@@ -75,7 +75,7 @@ static Status *arg_prepare(Prepare *p) {
         .signature = #Name "(input: T, dimension: Tidx) -> output: output_type; T: {float, double, int32, uint8, " \
                            "int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, "   \
                            "qint16, quint16, bool}; Tidx: {" indices "} = int32; output_type: {" outputs "} = int64", \
-        .doc = text, .needs = "one(dimension)", .shape = arg_shape, .prepare = arg_prepare,                       \
+        .doc = text, .needs = "scalar(dimension)", .shape = arg_shape, .prepare = arg_prepare,                       \
         .own_size = sizeof(Arg), .cpu = ANY_TYPE(arg_run), .host = BIT(1), .flags = OP_NO_GRADIENT,                \
         .row = greatest,                                                                                          \
     };

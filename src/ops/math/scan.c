@@ -82,7 +82,7 @@ static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) 
     const Op op_##Name = {                                                                                        \
         .signature = #Name "(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: " types \
                            "; Tidx: {int32, int64} = int32",                                                      \
-        .doc = text, .needs = "one(axis)", .shape = scan_shape, .grad = gradient, .prepare = scan_prepare,         \
+        .doc = text, .needs = "scalar(axis)", .shape = scan_shape, .grad = gradient, .prepare = scan_prepare,         \
         .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Name##_row,                   \
     };
 SCAN_ROW(Cumsum, SUM, NUMBERS_TEXT, "Running sum along an axis.", cumsum_grad)

@@ -64,6 +64,7 @@ static Status *unsorted_shape(Shapes *s) {
     const Shape *data = &s->in[0], *ids = &s->in[1];
     int64_t n = UNKNOWN_DIM;
     bool known = shapes_input_int(s, 2, &n);
+    NEED(s->in[2].rank <= 0, INVALID_ARGUMENT, "num_segments must be a scalar, got shape %s", shape_text(&s->in[2]));
     NEED(!known || n >= 0, INVALID_ARGUMENT, "Input num_segments == %lld must not be negative.", (long long)n);
     if (data->rank < 0 || ids->rank < 0)
         return OK;
@@ -151,7 +152,7 @@ static void unsorted_prod_grad(Formula *f) {
     const Op op_UnsortedSegment##Name = {                                                                         \
         .signature = "UnsortedSegment" #Name "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> "    \
                      "output: T; T: " types "; Tindices: {" indices "}; Tnumsegments: {int32, int64} = int32",     \
-        .doc = text, .needs = "one(num_segments)", .shape = unsorted_shape, .grad = gradient,                     \
+        .doc = text, .shape = unsorted_shape, .grad = gradient,                     \
         .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(unsorted_run), .host = BIT(2),   \
         .row = &UnsortedSegment##Name##_row,                                                                      \
     };

@@ -28,9 +28,7 @@ Status *pool_output_shape(Shapes *s) {
     Sliding sliding;
     bool known;
     TRY(pool_sliding(s->node, s->value[s->n_in - 2 < 0 ? 0 : s->n_in - 2], s->value[s->n_in - 1], &known, &sliding));
-    if (!known)
-        s->out[0] = (Shape){4, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}};
-    else
+    if (known)
         TRY(pool_shape(&sliding, &s->in[0], &s->out[0]));
     for (int i = 1; i < s->n_out; i++)
         s->out[i] = s->out[0];

@@ -115,9 +115,23 @@ static Status *format_run(Kernel *k) {
     return string_put_text(k->out[0], 0, &text);
 }
 
+static Status *format_shape(Shapes *s) {
+    Str text = node_str(s->node, "template"), placeholder = node_str(s->node, "placeholder");
+    int places = 0;
+    for (Str rest = text; rest.n && placeholder.n;) {
+        bool here = str_starts(rest, placeholder);
+        size_t step = here ? placeholder.n : 1;
+        places += here;
+        rest = (Str){rest.p + step, rest.n - step};
+    }
+    NEED(places == s->n_in, INVALID_ARGUMENT, "num placeholders in template and num inputs must match: %d vs. %d", places,
+         s->n_in);
+    return shape_scalar(s);
+}
+
 const Op op_StringFormat = {
     .signature = "StringFormat(inputs: T) -> output: string; T: list(type) >= 0; template: string = \"%s\"; "
                  "placeholder: string = \"%s\"; summarize: int = 3",
-    .doc = "The template with each placeholder replaced by a tensor as text.", .shape = shape_scalar,
+    .doc = "The template with each placeholder replaced by a tensor as text.", .shape = format_shape,
     .prepare = format_prepare, .own_size = sizeof(FormatOwn), .cpu = ANY_TYPE(format_run), .flags = OP_NO_GRADIENT,
 };
