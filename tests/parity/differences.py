@@ -12,6 +12,20 @@ ROWS = [
 ]
 
 
+# The same for shapes that are inferred (shapes_parity.py): (op, how, reason). How: less, more (known here than there), other,
+# refused (here alone), accepted (here alone).
+SHAPES = [
+    ("Enter", "more", "a value that enters a frame keeps its shape"),
+    ("TensorListGather", "other|more", "TensorFlow gives the element's shape, without the extent of the indices"),
+    ("MaxPoolGradGrad", ".*", "the result has the shape of the pool's output; TensorFlow says the input's"),
+    ("(Block)?LSTM.*|GRUBlockCell.*", "more|other", "any input tells the batch and the number of cells"),
+    ("AccumulateNV2", ".*", "the inputs tell the shape, not the attribute"),
+    ("TensorList(Stack|GetItem|Gather|PopBack|Concat)", "accepted", "a scalar -1 for the element's shape may be fed"),
+    ("ResourceCountUpTo|RaggedTensorFromVariant", "accepted", "TensorFlow asks for the dtype behind a handle, here the step does"),
+    ("(Resource)?Scatter(Nd)?(Add|Sub|Mul|Div|Min|Max|Update)", "refused", "a value of more than 8 dimensions is refused"),
+]
+
+
 class Differences:
     def __init__(self):
         self.met = [0] * len(ROWS)
