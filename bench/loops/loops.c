@@ -138,7 +138,7 @@ static void memory(void) {
         report("max 262144 x 4, axis 1", once, run_reduce, &reduce);
 }
 
-static const WindowShape pooling = {5, 55, 55, 64, 27, 27, 64, 3, 3, 2, 2, 1, 1, 0, 0, 1};
+static const WindowShape pooling = {5, 55, 55, 64, 27, 27, 64, 3, 3, 2, 2, 1, 1, 0, 0, .groups = 1};
 static void run_max(void *arg) {
     max_pool(DT_float, &pooling, arg != NULL, a, c, b, 0, pooling.batch);
 }
@@ -169,7 +169,7 @@ static void windows(void) {
     report("the same, planes", image * 1.25, run_max, &image);
     report("its gradient", image * 3.25, run_max_grad, NULL);
     report("softmax 128 x 1000", 8.0 * 128000, run_softmax, NULL);
-    WindowShape s = {4, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1};
+    WindowShape s = {4, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1};
     double flops = 2.0 * 4 * 28 * 28 * 64 * 64 * 9;
     for (int library = 0; library < 2; library++) {
         Conv v = {.op = library ? onednn_conv(CONV_FORWARD, &s, NULL, 1) : NULL};
@@ -236,7 +236,7 @@ static void *room(size_t bytes) {
 // GF/s of a plain convolution of the same size, with and without the packing of the filter.
 static void layer(const Layer *l, int level) {
     int size = l->size, pad = size / 2;
-    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, size, size, 1, 1, 1, 1, pad, pad, 1};
+    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, size, size, 1, 1, 1, 1, pad, pad, .groups = 1};
     double flops = 2.0 * size * size * l->batch * l->extent * l->extent * l->in_c * l->out_c;
     size_t pixels = (size_t)l->batch * (size_t)(l->extent * l->extent) * sizeof(float);
     printf("%-14s %2d x %3d^2 x %3d to %3d %s", l->name, l->batch, l->extent, l->in_c, l->out_c,

@@ -8,17 +8,20 @@
 enum { PATCH_BYTES = 1 << 20, MOST_PIXELS = 1024, LEAST_PIXELS = 96 };
 
 static bool is_plain(const WindowShape *s) {
-    return s->filter_h == 1 && s->filter_w == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
-           s->pad_left == 0 && s->out_h == s->in_h && s->out_w == s->in_w;
+    return s->filter_d == 1 && s->filter_h == 1 && s->filter_w == 1 && s->stride_d == 1 && s->stride_h == 1 &&
+           s->stride_w == 1 && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0 && s->out_d == s->in_d &&
+           s->out_h == s->in_h && s->out_w == s->in_w;
 }
 
 bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan *plan) {
     if (dtype != DT_float && dtype != DT_double)
         return false;
-    ConvPlan p = {.pass = pass, .shape = *shape, .dtype = dtype};
+    ConvPlan p = {.pass = pass, .shape = window_in_depth(shape), .dtype = dtype};
+    shape = &p.shape;
     int64_t size = dtype == DT_double ? 8 : 4, channels = shape->in_c / max_i64(1, shape->groups);
-    int64_t positions = shape->filter_h * shape->filter_w, image = shape->out_h * shape->out_w;
-    int64_t depth = positions * channels;
+    int64_t positions = shape->filter_d * shape->filter_h * shape->filter_w;
+    int64_t image = shape->out_d * shape->out_h * shape->out_w, depth = positions * channels;
+    p.pixels_each = image, p.positions = positions;
     if (pass == CONV_FILTER) {
         p.group_positions = min_i64(max_i64(1, positions), max_i64(1, div_up(48, max_i64(1, channels))));
         depth = p.group_positions * channels;
@@ -48,30 +51,46 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
     return true;
 }
 
+// Where the window of an output pixel begins, in the input.
+typedef struct {
+    int64_t front, top, left;
+} Corner;
+static Corner corner_of(const WindowShape *s, int64_t pixel) {
+    int64_t row = pixel / s->out_w, layer = row / s->out_h;
+    return (Corner){layer * s->stride_d - s->pad_front, row % s->out_h * s->stride_h - s->pad_top,
+                    pixel % s->out_w * s->stride_w - s->pad_left};
+}
+
+// The input's row that row `row` of the window (its layers' rows one after the other) lies on, or -1 outside.
+static int64_t input_row(const WindowShape *s, const Corner *corner, int64_t row) {
+    int64_t z = corner->front + row / s->filter_h * s->dilation_d, y = corner->top + row % s->filter_h * s->dilation_h;
+    return z >= 0 && z < s->in_d && y >= 0 && y < s->in_h ? z * s->in_h + y : -1;
+}
+
 // Rows of patches of output pixels [from, to) of one image: positions [first, last) of the window, `channels` from c0.
 static void patches(const ConvPlan *plan, const char *image, int64_t c0, int64_t channels, int64_t from, int64_t to,
                     int64_t first, int64_t last, char *out) {
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, bytes = channels * size, in_row = s->in_w * s->in_c;
     for (int64_t pixel = from; pixel < to; pixel++) {
-        int64_t top = pixel / s->out_w * s->stride_h - s->pad_top, left = pixel % s->out_w * s->stride_w - s->pad_left;
-        int64_t ky = first / s->filter_w, kx = first % s->filter_w;
+        Corner corner = corner_of(s, pixel);
+        int64_t row = first / s->filter_w, kx = first % s->filter_w;
         for (int64_t q = first; q < last;) {
-            int64_t y = top + ky * s->dilation_h, x = left + kx * s->dilation_w;
+            int64_t y = input_row(s, &corner, row), x = corner.left + kx * s->dilation_w;
             int64_t run = min_i64(last - q, s->filter_w - kx);
-            bool inside = y >= 0 && y < s->in_h && x >= 0 && x + (run - 1) * s->dilation_w < s->in_w;
+            bool inside = y >= 0 && x >= 0 && x + (run - 1) * s->dilation_w < s->in_w;
             if (inside && s->dilation_w == 1 && channels == s->in_c) {
                 memcpy(out, image + (y * in_row + x * s->in_c) * size, (size_t)(run * bytes));
                 out += run * bytes;
             } else {
                 for (int64_t i = 0; i < run; i++, x += s->dilation_w, out += bytes)
-                    if (y >= 0 && y < s->in_h && x >= 0 && x < s->in_w)
+                    if (y >= 0 && x >= 0 && x < s->in_w)
                         memcpy(out, image + (y * in_row + x * s->in_c + c0) * size, (size_t)bytes);
                     else
                         memset(out, 0, (size_t)bytes);
             }
             q += run;
-            kx = 0, ky++;
+            kx = 0, row++;
         }
     }
 }
@@ -80,12 +99,12 @@ void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const
                   void *scratch, int64_t first, int64_t last) {
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
-    int64_t positions = s->filter_h * s->filter_w, depth = positions * in_c, image = s->out_h * s->out_w;
+    int64_t positions = plan->positions, depth = positions * in_c, image = plan->pixels_each;
     char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t unit = first; unit < last; unit++) {
         int64_t n = unit / plan->blocks, from = unit % plan->blocks * plan->pixels;
         int64_t to = min_i64(image, from + plan->pixels);
-        const char *in = (const char *)x + n * s->in_h * s->in_w * s->in_c * size;
+        const char *in = (const char *)x + n * s->in_d * s->in_h * s->in_w * s->in_c * size;
         for (int64_t g = 0; g < s->groups && from < to; g++) {
             GemmShape product = {.m = to - from, .n = out_c, .k = depth, .lda = depth, .ldb = s->out_c, .ldc = s->out_c,
                                  .relu = relu, .bias = bias ? (const char *)bias + g * out_c * size : NULL};
@@ -107,10 +126,11 @@ static void scatter(const ConvPlan *plan, const char *rows, int64_t c0, int64_t 
     int64_t size = plan->dtype == DT_double ? 8 : 4, bytes = channels * size;
     void (*add)(const void *, void *, int64_t, double) = loops_table()->window->add_channels[plan->dtype == DT_double];
     for (int64_t pixel = from; pixel < to; pixel++) {
-        int64_t top = pixel / s->out_w * s->stride_h - s->pad_top, left = pixel % s->out_w * s->stride_w - s->pad_left;
-        for (int64_t ky = 0; ky < s->filter_h; ky++) {
-            int64_t y = top + ky * s->dilation_h;
-            bool in_rows = y >= 0 && y < s->in_h;
+        Corner corner = corner_of(s, pixel);
+        int64_t left = corner.left;
+        for (int64_t row = 0; row < s->filter_d * s->filter_h; row++) {
+            int64_t y = input_row(s, &corner, row);
+            bool in_rows = y >= 0;
             if (in_rows && s->dilation_w == 1 && channels == s->in_c && left >= 0 && left + s->filter_w <= s->in_w) {
                 add(rows, image + (y * s->in_w + left) * s->in_c * size, s->filter_w * channels, 1);
                 rows += s->filter_w * bytes;
@@ -129,7 +149,8 @@ void conv_input(const ConvPlan *plan, const void *dy, const void *filter, void *
                 int64_t last) {
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
-    int64_t depth = s->filter_h * s->filter_w * in_c, image = s->out_h * s->out_w, extent = s->in_h * s->in_w * s->in_c;
+    int64_t depth = plan->positions * in_c, image = plan->pixels_each;
+    int64_t extent = s->in_d * s->in_h * s->in_w * s->in_c;
     char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t n = first; n < last; n++) {
         char *out = (char *)dx + n * extent * size;
@@ -154,7 +175,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
                  int64_t last) {
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
-    int64_t positions = s->filter_h * s->filter_w, image = s->out_h * s->out_w;
+    int64_t positions = plan->positions, image = plan->pixels_each;
     char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t unit = first; unit < last; unit++) {
         int64_t cut = unit % plan->cuts, rest = unit / plan->cuts, g = rest % s->groups, part = rest / s->groups;
@@ -168,7 +189,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
         for (int64_t n = 0; n < s->batch; n++)
             for (int64_t from = 0; from < image; from += plan->pixels) {
                 product.k = min_i64(image, from + plan->pixels) - from;
-                const char *in = (const char *)x + n * s->in_h * s->in_w * s->in_c * size, *a = rows;
+                const char *in = (const char *)x + n * s->in_d * s->in_h * s->in_w * s->in_c * size, *a = rows;
                 if (is_plain(s))
                     a = in + (from * s->in_c + g * in_c) * size, product.lda = s->in_c;
                 else

@@ -235,12 +235,27 @@ typedef struct {
     const Epilogue *epilogue;
 } ConvWish;
 
+// Volumes have a dimension more, in front of the others.
+static bool is_deep(const WindowShape *s) {
+    return s->filter_d > 0;
+}
+
+// Batch and channels, or those of a filter's groups, then the extents.
+static int with_extents(const WindowShape *s, dnnl_dims_t dims, int n, int64_t depth, int64_t height, int64_t width) {
+    if (is_deep(s))
+        dims[n++] = depth;
+    dims[n++] = height;
+    dims[n++] = width;
+    return n;
+}
+
 static Layout *filter_layout(const Onednn *lib, const WindowShape *s, bool plain) {
-    dnnl_dims_t one = {s->out_c, s->in_c, s->filter_h, s->filter_w};
-    dnnl_dims_t many = {s->groups, s->out_c / s->groups, s->in_c / s->groups, s->filter_h, s->filter_w};
     bool grouped = s->groups > 1;
-    dnnl_format_tag_t tag = !plain ? dnnl_format_tag_any : grouped ? dnnl_hwigo : dnnl_hwio;
-    return layout_by_tag(lib, grouped ? 5 : 4, grouped ? many : one, tag);
+    dnnl_dims_t one = {s->out_c, s->in_c}, many = {s->groups, s->out_c / s->groups, s->in_c / s->groups};
+    int64_t *dims = grouped ? many : one;
+    int rank = with_extents(s, dims, grouped ? 3 : 2, s->filter_d, s->filter_h, s->filter_w);
+    dnnl_format_tag_t deep = grouped ? dnnl_dhwigo : dnnl_dhwio, flat = grouped ? dnnl_hwigo : dnnl_hwio;
+    return layout_by_tag(lib, rank, dims, !plain ? dnnl_format_tag_any : is_deep(s) ? deep : flat);
 }
 
 // Which arguments are the images, the filter and the result of the forward pass.
@@ -254,24 +269,31 @@ static const struct {
 
 static bool conv_layouts(const Onednn *lib, OnednnOp *op, const ConvWish *wish) {
     const WindowShape *s = wish->window;
-    dnnl_dims_t x = {s->batch, s->in_c, s->in_h, s->in_w}, y = {s->batch, s->out_c, s->out_h, s->out_w};
-    dnnl_dims_t bias = {s->out_c};
+    dnnl_dims_t x = {s->batch, s->in_c}, y = {s->batch, s->out_c}, bias = {s->out_c};
+    int rank = with_extents(s, x, 2, s->in_d, s->in_h, s->in_w);
+    with_extents(s, y, 2, s->out_d, s->out_h, s->out_w);
+    dnnl_format_tag_t pixels = is_deep(s) ? dnnl_ndhwc : dnnl_nhwc;
     int at_x = conv_roles[wish->pass].x, at_y = conv_roles[wish->pass].y;
-    op->layout[at_x] = layout_by_tag(lib, 4, x, dnnl_nhwc);
-    op->layout[at_y] = layout_by_tag(lib, 4, y, dnnl_nhwc);
+    op->layout[at_x] = layout_by_tag(lib, rank, x, pixels);
+    op->layout[at_y] = layout_by_tag(lib, rank, y, pixels);
     op->plain = filter_layout(lib, s, true);
     if (op->names[ARG_BIAS])
         op->layout[ARG_BIAS] = layout_by_tag(lib, 1, bias, dnnl_a);
     return op->layout[at_x] && op->layout[at_y] && op->plain && (!op->names[ARG_BIAS] || op->layout[ARG_BIAS]);
 }
 
+// What lies beyond the input's end under the last window.
+static int64_t beyond(int64_t in, int64_t out, int64_t window, int64_t stride, int64_t dilation, int64_t before) {
+    return max_i64(0, (out - 1) * stride + (window - 1) * dilation + 1 - in - before);
+}
+
 static void conv_steps(const WindowShape *s, ConvLayouts *c) {
-    int64_t beyond_y = (s->out_h - 1) * s->stride_h + (s->filter_h - 1) * s->dilation_h + 1 - s->in_h - s->pad_top;
-    int64_t beyond_x = (s->out_w - 1) * s->stride_w + (s->filter_w - 1) * s->dilation_w + 1 - s->in_w - s->pad_left;
-    c->strides[0] = s->stride_h, c->strides[1] = s->stride_w;
-    c->dilations[0] = s->dilation_h - 1, c->dilations[1] = s->dilation_w - 1;
-    c->left[0] = s->pad_top, c->left[1] = s->pad_left;
-    c->right[0] = max_i64(0, beyond_y), c->right[1] = max_i64(0, beyond_x);
+    with_extents(s, c->strides, 0, s->stride_d, s->stride_h, s->stride_w);
+    with_extents(s, c->dilations, 0, s->dilation_d - 1, s->dilation_h - 1, s->dilation_w - 1);
+    with_extents(s, c->left, 0, s->pad_front, s->pad_top, s->pad_left);
+    with_extents(s, c->right, 0, beyond(s->in_d, s->out_d, s->filter_d, s->stride_d, s->dilation_d, s->pad_front),
+                 beyond(s->in_h, s->out_h, s->filter_h, s->stride_h, s->dilation_h, s->pad_top),
+                 beyond(s->in_w, s->out_w, s->filter_w, s->stride_w, s->dilation_w, s->pad_left));
 }
 
 static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {
@@ -306,11 +328,13 @@ static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, cons
 }
 
 // The library is C++ and throws where numbers are absurd, which no C caller survives: such shapes stay with the sibling.
-static bool is_sane(const WindowShape *s) {
+static bool is_sane(const WindowShape *shape) {
     enum { MOST_EXTENT = 1 << 24, MOST_STEP = 1 << 15 };
-    const int64_t extents[] = {s->batch, s->in_h, s->in_w, s->in_c, s->out_h, s->out_w, s->out_c, s->groups};
-    const int64_t steps[] = {s->filter_h, s->filter_w, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w,
-                             s->pad_top + 1, s->pad_left + 1};
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    const int64_t extents[] = {s->batch, s->in_d, s->in_h, s->in_w, s->in_c, s->out_d, s->out_h, s->out_w, s->out_c,
+                               s->groups};
+    const int64_t steps[] = {s->filter_d, s->filter_h, s->filter_w, s->stride_d, s->stride_h, s->stride_w, s->dilation_d,
+                             s->dilation_h, s->dilation_w, s->pad_front + 1, s->pad_top + 1, s->pad_left + 1};
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         if (extents[i] <= 0 || extents[i] > MOST_EXTENT)
             return false;

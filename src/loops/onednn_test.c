@@ -34,9 +34,11 @@ static void expect_close(const float *got, const float *want, int64_t n, const c
 }
 
 static const WindowShape shapes[] = {
-    {2, 14, 14, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1}, {1, 15, 13, 3, 8, 7, 16, 3, 3, 2, 2, 1, 1, 1, 1, 1},
-    {1, 12, 12, 8, 8, 8, 8, 3, 3, 1, 1, 2, 2, 0, 0, 1},     {2, 7, 7, 32, 7, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, 1},
-    {1, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 2},     {1, 10, 10, 4, 4, 4, 8, 3, 3, 2, 2, 1, 1, 0, 0, 1},
+    {2, 14, 14, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1}, {1, 15, 13, 3, 8, 7, 16, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},
+    {1, 12, 12, 8, 8, 8, 8, 3, 3, 1, 1, 2, 2, 0, 0, .groups = 1},     {2, 7, 7, 32, 7, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, .groups = 1},
+    {1, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 2},     {1, 10, 10, 4, 4, 4, 8, 3, 3, 2, 2, 1, 1, 0, 0, .groups = 1},
+    {2, 7, 6, 16, 7, 6, 24, 3, 3, 1, 1, 1, 1, 1, 1, 1, 5, 5, 3, 1, 1, 1},  // volumes
+    {1, 9, 9, 8, 4, 4, 16, 3, 3, 2, 2, 1, 1, 0, 0, 1, 8, 4, 2, 2, 1, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -65,12 +67,13 @@ static float *packed_weights(const OnednnOp *op, const float *plain) {
     return packed;
 }
 
-static int check_conv(const WindowShape *s, ConvPass pass, const Epilogue *epilogue, int threads) {
-    OnednnOp *op = onednn_conv(pass, s, epilogue, threads);
+static int check_conv(const WindowShape *shape, ConvPass pass, const Epilogue *epilogue, int threads) {
+    WindowShape deep = window_in_depth(shape), *s = &deep;
+    OnednnOp *op = onednn_conv(pass, shape, epilogue, threads);
     if (!op)
         return 0;
-    int64_t nx = s->batch * s->in_h * s->in_w * s->in_c, ny = s->batch * s->out_h * s->out_w * s->out_c;
-    int64_t nf = s->filter_h * s->filter_w * s->in_c / s->groups * s->out_c;
+    int64_t nx = s->batch * s->in_d * s->in_h * s->in_w * s->in_c, ny = s->batch * s->out_d * s->out_h * s->out_w * s->out_c;
+    int64_t nf = s->filter_d * s->filter_h * s->filter_w * s->in_c / s->groups * s->out_c;
     float *x = random_floats(nx), *y = random_floats(ny), *filter = random_floats(nf), *bias = random_floats(s->out_c);
     int64_t n = pass == CONV_FORWARD ? ny : pass == CONV_INPUT ? nx : nf;
     float *got = random_floats(n), *want = random_floats(n), *held = random_floats(n);

@@ -45,44 +45,79 @@ static void fill_lowest(DType dtype, void *out, int64_t n) {
         memcpy((char *)out + (size_t)i * size, value, size);
 }
 
+// The part of one window that lies inside the image, or the volume.
+typedef struct {
+    Part layers, rows, columns;
+} Box;
+static Part layers_of(const WindowShape *s, int64_t z) {
+    return inside(z, s->stride_d, s->pad_front, s->filter_d, s->in_d);
+}
+static Part rows_of(const WindowShape *s, int64_t y) {
+    return inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
+}
+static Part columns_of(const WindowShape *s, int64_t x) {
+    return inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
+}
+// That of row `row` of the result, its layers' rows one after the other, and column x.
+static Box box_of(const WindowShape *s, int64_t row, int64_t x) {
+    return (Box){layers_of(s, row / s->out_h), rows_of(s, row % s->out_h), columns_of(s, x)};
+}
+static int64_t box_count(const Box *b) {
+    return max_i64(0, b->layers.to - b->layers.from) * max_i64(0, b->rows.to - b->rows.from) *
+           max_i64(0, b->columns.to - b->columns.from);
+}
+static int64_t place_in(const WindowShape *s, int64_t z, int64_t y, int64_t x) {
+    return (z * s->in_h + y) * s->in_w + x;
+}
+
+static int64_t in_pixels(const WindowShape *s) {
+    return s->in_d * s->in_h * s->in_w;
+}
+static int64_t out_rows(const WindowShape *s) {
+    return s->out_d * s->out_h;
+}
+
 // Windows of 2x2 side by side, the commonest pools: those wholly inside are done four pixels at once.
 static bool is_2x2(const WindowShape *s) {
     return s->filter_h == 2 && s->filter_w == 2 && s->stride_h == 2 && s->stride_w == 2;
 }
 // Every pixel is in one window.
 static bool covers_2x2(const WindowShape *s) {
-    return is_2x2(s) && !s->pad_top && !s->pad_left && s->in_h == 2 * s->out_h && s->in_w == 2 * s->out_w;
+    return is_2x2(s) && s->filter_d == 1 && s->stride_d == 1 && s->in_d == s->out_d && !s->pad_front && !s->pad_top && !s->pad_left && s->in_h == 2 * s->out_h && s->in_w == 2 * s->out_w;
 }
 static bool whole_2x2(Part rows, Part columns) {
     return rows.to - rows.from == 2 && columns.to - columns.from == 2;
 }
 
 int64_t pool_units(const WindowShape *s, bool nchw) {
-    return s->batch * (nchw ? s->in_c : s->out_h);
+    return s->batch * (nchw ? s->in_c : s->out_h * max_i64(1, s->out_d));
 }
 
-// Row y of the result.
-static void max_row(DType dtype, const WindowShape *s, const char *in, int64_t y, char *out) {
-    void (*max)(const void *, void *, int64_t) = loops_table()->window->max[slot_of(dtype)];
+// Row `row` of the result.
+static void max_row(DType dtype, const WindowShape *s, const char *in, int64_t row, char *out) {
+    const WindowTable *table = loops_table()->window;
+    int slot = slot_of(dtype);
     bool pairs = is_2x2(s);
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
     for (int64_t x = 0; x < s->out_w; x++, out += pixel) {
-        Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-        bool begun = false;
-        if (pairs && whole_2x2(rows, columns)) {
-            const char *p = in + (rows.from * s->in_w + columns.from) * pixel, *q = p + s->in_w * pixel;
-            loops_table()->window->max_2x2[slot_of(dtype)]((const void *[]){p, p + pixel, q, q + pixel}, out, s->in_c);
-            continue;
-        }
-        for (int64_t i = rows.from; i < rows.to; i++)
-            for (int64_t j = columns.from; j < columns.to; j++) {
-                const char *p = in + (i * s->in_w + j) * pixel;
-                if (begun)
-                    max(p, out, s->in_c);
-                else
-                    memcpy(out, p, (size_t)pixel), begun = true;
+        Box box = box_of(s, row, x);
+        bool whole = pairs && whole_2x2(box.rows, box.columns), begun = false;
+        for (int64_t z = box.layers.from; z < box.layers.to; z++) {
+            if (whole && !begun) {
+                const char *p = in + place_in(s, z, box.rows.from, box.columns.from) * pixel, *q = p + s->in_w * pixel;
+                table->max_2x2[slot]((const void *[]){p, p + pixel, q, q + pixel}, out, s->in_c);
+                begun = true;
+                continue;
             }
+            for (int64_t i = box.rows.from; i < box.rows.to; i++)
+                for (int64_t j = box.columns.from; j < box.columns.to; j++) {
+                    const char *p = in + place_in(s, z, i, j) * pixel;
+                    if (begun)
+                        table->max[slot](p, out, s->in_c);
+                    else
+                        memcpy(out, p, (size_t)pixel), begun = true;
+                }
+        }
         if (!begun)
             fill_lowest(dtype, out, s->in_c);
     }
@@ -104,124 +139,149 @@ static void max_plane(DType dtype, const WindowShape *s, const char *in, char *o
     }
 }
 
-void max_pool(DType dtype, const WindowShape *s, bool nchw, const void *x, void *y, void *work, int64_t first,
+void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, void *work, int64_t first,
               int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), in_plane = s->in_h * s->in_w, out_plane = s->out_h * s->out_w;
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_plane = s->out_h * s->out_w, rows = out_rows(s);
     for (int64_t unit = first; unit < last; unit++) {
         if (nchw)
             max_plane(dtype, s, (const char *)x + unit * in_plane * size, (char *)y + unit * out_plane * size, work);
         else
-            max_row(dtype, s, (const char *)x + unit / s->out_h * in_plane * s->in_c * size, unit % s->out_h,
+            max_row(dtype, s, (const char *)x + unit / rows * in_plane * s->in_c * size, unit % rows,
                     (char *)y + unit * s->out_w * s->in_c * size);
     }
 }
 
-// The greatest of each channel's window and its place in it, for one output pixel.
-static void find_pixel(DType dtype, const WindowShape *s, const char *in, int64_t y, int64_t x, char *greatest,
-                       int32_t *place) {
+// The greatest of each channel's window and its place in the box, for one output pixel.
+static void find_pixel(DType dtype, const WindowShape *s, const Box *box, const char *in, char *greatest, int32_t *place) {
     const WindowTable *table = loops_table()->window;
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
-    Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-    bool begun = false;
-    for (int64_t i = rows.from; i < rows.to; i++)
-        for (int64_t j = columns.from; j < columns.to; j++) {
-            const char *p = in + (i * s->in_w + j) * pixel;
-            int32_t at = (int32_t)((i - rows.from) * (columns.to - columns.from) + (j - columns.from));
-            if (begun) {
-                table->max_at[slot_of(dtype)](p, greatest, place, at, s->in_c);
-                continue;
+    int32_t at = 0;
+    for (int64_t z = box->layers.from; z < box->layers.to; z++)
+        for (int64_t i = box->rows.from; i < box->rows.to; i++)
+            for (int64_t j = box->columns.from; j < box->columns.to; j++, at++) {
+                const char *p = in + place_in(s, z, i, j) * pixel;
+                if (at > 0) {
+                    table->max_at[slot_of(dtype)](p, greatest, place, at, s->in_c);
+                    continue;
+                }
+                memcpy(greatest, p, (size_t)pixel);
+                memset(place, 0, (size_t)s->in_c * sizeof *place);
             }
-            memcpy(greatest, p, (size_t)pixel);
-            memset(place, 0, (size_t)s->in_c * sizeof *place);
-            begun = true;
-        }
-    if (!begun) {
+    if (!at) {
         fill_lowest(dtype, greatest, s->in_c);
         memset(place, 0, (size_t)s->in_c * sizeof *place);
     }
 }
 
-void max_pool_argmax(DType dtype, const WindowShape *s, bool include_batch, const void *x, void *y, int64_t *argmax,
+void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, const void *x, void *y, int64_t *argmax,
                      void *work, int64_t first, int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), image = s->in_h * s->in_w * s->in_c;
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    int64_t size = (int64_t)dtype_size(dtype), image = in_pixels(s) * s->in_c;
     int32_t *place = work;
     for (int64_t n = first; n < last; n++)
-        for (int64_t i = 0; i < s->out_h; i++)
+        for (int64_t i = 0; i < out_rows(s); i++)
             for (int64_t j = 0; j < s->out_w; j++) {
-                int64_t to = ((n * s->out_h + i) * s->out_w + j) * s->in_c;
-                find_pixel(dtype, s, (const char *)x + n * image * size, i, j, (char *)y + to * size, place);
-                Part rows = inside(i, s->stride_h, s->pad_top, s->filter_h, s->in_h);
-                Part columns = inside(j, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-                int64_t width = max_i64(1, columns.to - columns.from);
+                int64_t to = ((n * out_rows(s) + i) * s->out_w + j) * s->in_c;
+                Box box = box_of(s, i, j);
+                find_pixel(dtype, s, &box, (const char *)x + n * image * size, (char *)y + to * size, place);
+                int64_t width = max_i64(1, box.columns.to - box.columns.from);
+                int64_t height = max_i64(1, box.rows.to - box.rows.from);
                 for (int64_t c = 0; c < s->in_c; c++) {
-                    int64_t row = rows.from + place[c] / width, column = columns.from + place[c] % width;
-                    argmax[to + c] = (include_batch ? n * image : 0) + (row * s->in_w + column) * s->in_c + c;
+                    int64_t row = place[c] / width, column = box.columns.from + place[c] % width;
+                    int64_t at = place_in(s, box.layers.from + row / height, box.rows.from + row % height, column);
+                    argmax[to + c] = (include_batch ? n * image : 0) + at * s->in_c + c;
                 }
             }
 }
 
-static void max_grad_pixels(DType dtype, const WindowShape *s, const char *in, const char *dy, char *dx, char *work) {
+// What one unit of a gradient writes: the input's layers that belong to rows [row, row_end) of the result alone.
+typedef struct {
+    int64_t n, row, row_end, layer, layer_end;
+} Slab;
+static int64_t slabs_of(const WindowShape *s, bool nchw) {
+    return !nchw && s->out_d > 1 && s->stride_d >= s->filter_d ? s->out_d : 1;
+}
+static Slab slab_of(const WindowShape *s, bool nchw, int64_t unit) {
+    int64_t slabs = slabs_of(s, nchw), z = unit % slabs, next = (z + 1) * s->stride_d - s->pad_front;
+    Slab slab = {.n = unit / slabs, .row = z * s->out_h, .row_end = slabs > 1 ? (z + 1) * s->out_h : out_rows(s)};
+    slab.layer = z ? min_i64(s->in_d, max_i64(0, next - s->stride_d)) : 0;
+    slab.layer_end = z + 1 < slabs ? max_i64(slab.layer, min_i64(s->in_d, next)) : s->in_d;
+    return slab;
+}
+
+int64_t pool_grad_units(const WindowShape *shape, bool nchw) {
+    const WindowShape deep = window_in_depth(shape);
+    return deep.batch * slabs_of(&deep, nchw);
+}
+
+static void max_grad_rows(DType dtype, const WindowShape *s, const Slab *slab, const char *in, const char *dy, char *dx,
+                          char *work) {
     const WindowTable *table = loops_table()->window;
     bool pairs = is_2x2(s);
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
     char *greatest = work;
     int32_t *place = (int32_t *)(work + round_up((size_t)pixel, 4));
-    for (int64_t y = 0; y < s->out_h; y++)
+    dy += slab->row * s->out_w * pixel;
+    for (int64_t y = slab->row; y < slab->row_end; y++)
         for (int64_t x = 0; x < s->out_w; x++, dy += pixel) {
-            Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
-            Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-            if (pairs && whole_2x2(rows, columns)) {
-                int64_t upper = (rows.from * s->in_w + columns.from) * pixel, lower = upper + s->in_w * pixel;
+            Box box = box_of(s, y, x);
+            if (pairs && whole_2x2(box.rows, box.columns) && box.layers.to - box.layers.from == 1) {
+                int64_t upper = place_in(s, box.layers.from, box.rows.from, box.columns.from) * pixel;
+                int64_t lower = upper + s->in_w * pixel;
                 table->max_grad_2x2[slot_of(dtype)](
                     (const void *[]){in + upper, in + upper + pixel, in + lower, in + lower + pixel}, dy,
                     (void *[]){dx + upper, dx + upper + pixel, dx + lower, dx + lower + pixel}, s->in_c);
                 continue;
             }
-            find_pixel(dtype, s, in, y, x, greatest, place);
+            find_pixel(dtype, s, &box, in, greatest, place);
             int32_t at = 0;
-            for (int64_t i = rows.from; i < rows.to; i++)
-                for (int64_t j = columns.from; j < columns.to; j++, at++)
-                    table->max_grad[slot_of(dtype)](place, at, dy, dx + (i * s->in_w + j) * pixel, s->in_c);
+            for (int64_t z = box.layers.from; z < box.layers.to; z++)
+                for (int64_t i = box.rows.from; i < box.rows.to; i++)
+                    for (int64_t j = box.columns.from; j < box.columns.to; j++, at++)
+                        table->max_grad[slot_of(dtype)](place, at, dy, dx + place_in(s, z, i, j) * pixel, s->in_c);
         }
 }
 
-void max_pool_grad(DType dtype, const WindowShape *s, bool nchw, const void *x, const void *dy, void *dx, void *work,
+void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx, void *work,
                    int64_t first, int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), in_plane = s->in_h * s->in_w, out_plane = s->out_h * s->out_w;
-    for (int64_t n = first; n < last; n++) {
-        const char *in = (const char *)x + n * in_plane * s->in_c * size;
-        const char *from = (const char *)dy + n * out_plane * s->in_c * size;
-        char *to = (char *)dx + n * in_plane * s->in_c * size;
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_plane = out_rows(s) * s->out_w;
+    int64_t layer = s->in_h * s->in_w * s->in_c * size;
+    for (int64_t unit = first; unit < last; unit++) {
+        Slab slab = slab_of(s, nchw, unit);
+        const char *in = (const char *)x + slab.n * in_plane * s->in_c * size;
+        const char *from = (const char *)dy + slab.n * out_plane * s->in_c * size;
+        char *to = (char *)dx + slab.n * in_plane * s->in_c * size;
         if (!covers_2x2(s))
-            memset(to, 0, (size_t)(in_plane * s->in_c * size));
+            memset(to + slab.layer * layer, 0, (size_t)((slab.layer_end - slab.layer) * layer));
         if (!nchw) {
-            max_grad_pixels(dtype, s, in, from, to, work);
+            max_grad_rows(dtype, s, &slab, in, from, to, work);
             continue;
         }
         WindowShape plane = *s;  // a plane is an image of one channel
         plane.in_c = plane.out_c = 1;
         for (int64_t c = 0; c < s->in_c; c++)
-            max_grad_pixels(dtype, &plane, in + c * in_plane * size, from + c * out_plane * size,
-                            to + c * in_plane * size, work);
+            max_grad_rows(dtype, &plane, &slab, in + c * in_plane * size, from + c * out_plane * size,
+                          to + c * in_plane * size, work);
     }
 }
 
-// The windows of row y of the small side, which begins at `in` or `out`: `forward` gathers into out, else out is spread
+// The windows of row `row` of the small side, which begins at `in` or `out`: `forward` gathers into out, else out is spread
 // into the windows.
-static void avg_row(DType dtype, const WindowShape *s, bool forward, int64_t y, const char *in, char *out) {
+static void avg_row(DType dtype, const WindowShape *s, bool forward, int64_t row, const char *in, char *out) {
     void (*add)(const void *, void *, int64_t, double) = loops_table()->window->add_channels[dtype == DT_double];
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    Part rows = inside(y, s->stride_h, s->pad_top, s->filter_h, s->in_h);
     for (int64_t x = 0; x < s->out_w; x++) {
-        Part columns = inside(x, s->stride_w, s->pad_left, s->filter_w, s->in_w);
-        int64_t count = max_i64(0, rows.to - rows.from) * max_i64(0, columns.to - columns.from);
+        Box box = box_of(s, row, x);
+        int64_t count = box_count(&box);
         double scale = count ? 1.0 / (double)count : 0;
-        for (int64_t i = rows.from; i < rows.to; i++)
-            for (int64_t j = columns.from; j < columns.to; j++) {
-                int64_t large = (i * s->in_w + j) * pixel;
-                add(in + (forward ? large : x * pixel), out + (forward ? x * pixel : large), s->in_c, scale);
-            }
+        for (int64_t z = box.layers.from; z < box.layers.to; z++)
+            for (int64_t i = box.rows.from; i < box.rows.to; i++)
+                for (int64_t j = box.columns.from; j < box.columns.to; j++) {
+                    int64_t large = place_in(s, z, i, j) * pixel;
+                    add(in + (forward ? large : x * pixel), out + (forward ? x * pixel : large), s->in_c, scale);
+                }
     }
 }
 
@@ -245,8 +305,9 @@ static void avg_plane(DType dtype, const WindowShape *s, const char *in, char *o
     }
 }
 
-void avg_pool(DType dtype, const WindowShape *s, bool nchw, const void *x, void *y, int64_t first, int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), in_plane = s->in_h * s->in_w, out_row = s->out_w * s->in_c;
+void avg_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, int64_t first, int64_t last) {
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_row = s->out_w * s->in_c, rows = out_rows(s);
     if (nchw)
         out_row = s->out_h * s->out_w;
     memset((char *)y + first * out_row * size, 0, (size_t)((last - first) * out_row * size));
@@ -255,19 +316,24 @@ void avg_pool(DType dtype, const WindowShape *s, bool nchw, const void *x, void 
         if (nchw)
             avg_plane(dtype, s, (const char *)x + unit * in_plane * size, out);
         else
-            avg_row(dtype, s, true, unit % s->out_h, (const char *)x + unit / s->out_h * in_plane * s->in_c * size, out);
+            avg_row(dtype, s, true, unit % rows, (const char *)x + unit / rows * in_plane * s->in_c * size, out);
     }
 }
 
-void avg_pool_grad(DType dtype, const WindowShape *s, bool nchw, const void *dy, void *dx, int64_t first,
+void avg_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *dy, void *dx, int64_t first,
                    int64_t last) {
-    int64_t size = (int64_t)dtype_size(dtype), image = s->in_h * s->in_w * s->in_c, planes = nchw ? s->in_c : 1;
-    WindowShape plane = *s;
-    plane.in_c = plane.out_c = s->in_c / planes;
-    int64_t row = s->out_w * plane.in_c;
-    memset((char *)dx + first * image * size, 0, (size_t)((last - first) * image * size));
-    for (int64_t n = first * planes; n < last * planes; n++)
-        for (int64_t y = 0; y < s->out_h; y++)
-            avg_row(dtype, &plane, false, y, (const char *)dy + (n * s->out_h + y) * row * size,
-                    (char *)dx + n * (image / planes) * size);
+    WindowShape plane = window_in_depth(shape);
+    int64_t size = (int64_t)dtype_size(dtype), planes = nchw ? plane.in_c : 1, image = in_pixels(&plane) * plane.in_c;
+    int64_t layer = plane.in_h * plane.in_w * plane.in_c;
+    plane.in_c = plane.out_c = plane.in_c / planes;
+    int64_t row = plane.out_w * plane.in_c, rows = out_rows(&plane);
+    for (int64_t unit = first; unit < last; unit++) {
+        Slab slab = slab_of(&plane, nchw, unit);
+        char *to = (char *)dx + slab.n * image * size;
+        memset(to + slab.layer * layer * size, 0, (size_t)((slab.layer_end - slab.layer) * layer * size));
+        for (int64_t n = slab.n * planes; n < (slab.n + 1) * planes; n++)
+            for (int64_t y = slab.row; y < slab.row_end; y++)
+                avg_row(dtype, &plane, false, y, (const char *)dy + (n * rows + y) * row * size,
+                        (char *)dx + n * (image / planes) * size);
+    }
 }

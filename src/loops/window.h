@@ -1,6 +1,6 @@
-// Window — what slides over images: convolutions (by patches and matrix products) and pooling.
+// Window — what slides over images and volumes: convolutions (by patches and matrix products) and pooling.
 //
-// Convolutions are NHWC with HWIO filters, float or double. Each reports its units and the scratch of a thread that runs
+// Convolutions are NHWC with HWIO filters (volumes NDHWC, DHWIO), float or double. Each reports its units and the scratch of a thread that runs
 // them; bits do not depend on how units are shared out.
 #pragma once
 #include "tensor/dtype.h"
@@ -12,16 +12,26 @@ typedef struct {
     int64_t stride_h, stride_w, dilation_h, dilation_w;
     int64_t pad_top, pad_left;            // what is beyond the right and bottom follows from the output's extents
     int64_t groups;                       // 1, or a divisor of in_c and out_c
+    int64_t in_d, out_d, filter_d, stride_d, dilation_d, pad_front;  // of volumes; of images all are 0
 } WindowShape;
+
+// An image as a volume of one layer.
+static inline WindowShape window_in_depth(const WindowShape *shape) {
+    WindowShape s = *shape;
+    if (!s.filter_d)
+        s.in_d = s.out_d = s.filter_d = s.stride_d = s.dilation_d = 1;
+    return s;
+}
 
 typedef enum { CONV_FORWARD, CONV_INPUT, CONV_FILTER } ConvPass;
 
 typedef struct {
     ConvPass pass;
-    WindowShape shape;
+    WindowShape shape;                    // in depth
     DType dtype;
     int64_t pixels;                       // output pixels per block of patches
     int64_t blocks;                       // of an image (forward)
+    int64_t pixels_each, positions;       // of a whole output image or volume, of a window
     int64_t group_positions, cuts, cut;   // filter: window positions per unit; cuts of the output channels
     int64_t units;
     size_t scratch;                       // bytes per running thread, aligned to 64
@@ -40,10 +50,12 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
                  int64_t last);
 
 // ---- pooling ----
-// in_c is out_c, dilation and groups are 1. Images [first, last) of the batch; the forward passes of pools take units
-// [first, last) of [0, pool_units): rows of the result, or its planes, so that one image occupies several threads.
-// `nchw`: planes instead of pixels.
+// in_c is out_c, dilation and groups are 1. The forward passes of pools take units [first, last) of [0, pool_units): rows of
+// the result, or its planes, so that one image occupies several threads. Gradients take those of [0, pool_grad_units):
+// images, or layers of volumes where no two windows share one. max_pool_argmax takes images.
+// `nchw`: planes instead of pixels, of images only.
 int64_t pool_units(const WindowShape *shape, bool nchw);
+int64_t pool_grad_units(const WindowShape *shape, bool nchw);
 
 // float, double, int32, int64.
 bool max_pool_takes(DType dtype);
@@ -51,7 +63,7 @@ bool max_pool_takes(DType dtype);
 size_t max_pool_work(DType dtype, const WindowShape *shape);
 void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, void *work, int64_t first,
               int64_t last);
-// Also where each greatest element is: (y * in_w + x) * in_c + c, counted over the whole batch if `include_batch`. NHWC.
+// Also where each greatest element is: ((z * in_h + y) * in_w + x) * in_c + c, counted over the whole batch if `include_batch`. NHWC.
 void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, const void *x, void *y, int64_t *argmax,
                      void *work, int64_t first, int64_t last);
 // dx gets dy at the first greatest element of each window; every element of dx is written.

@@ -59,21 +59,22 @@ typedef void (*EachProduct)(const WindowShape *s, int64_t x, int64_t filter, int
 // Calls back for every product of the convolution: places in x, filter and y.
 static void each_product(const WindowShape *s, EachProduct each, double *const *arrays) {
     int64_t in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
-    for (int64_t n = 0; n < s->batch; n++)
-        for (int64_t y = 0; y < s->out_h; y++)
-            for (int64_t x = 0; x < s->out_w; x++)
-                for (int64_t ky = 0; ky < s->filter_h; ky++)
-                    for (int64_t kx = 0; kx < s->filter_w; kx++) {
-                        int64_t iy = y * s->stride_h - s->pad_top + ky * s->dilation_h;
-                        int64_t ix = x * s->stride_w - s->pad_left + kx * s->dilation_w;
-                        if (iy < 0 || iy >= s->in_h || ix < 0 || ix >= s->in_w)
-                            continue;
-                        for (int64_t o = 0; o < s->out_c; o++)
-                            for (int64_t c = 0; c < in_c; c++)
-                                each(s, ((n * s->in_h + iy) * s->in_w + ix) * s->in_c + o / out_c * in_c + c,
-                                     ((ky * s->filter_w + kx) * in_c + c) * s->out_c + o,
-                                     ((n * s->out_h + y) * s->out_w + x) * s->out_c + o, arrays);
-                    }
+    int64_t positions = s->filter_d * s->filter_h * s->filter_w, pixels = s->out_d * s->out_h * s->out_w;
+    for (int64_t pixel = 0; pixel < s->batch * pixels; pixel++)
+        for (int64_t q = 0; q < positions; q++) {
+            int64_t n = pixel / pixels, x = pixel % s->out_w, y = pixel / s->out_w % s->out_h;
+            int64_t z = pixel / (s->out_w * s->out_h) % s->out_d;
+            int64_t kx = q % s->filter_w, ky = q / s->filter_w % s->filter_h, kz = q / (s->filter_w * s->filter_h);
+            int64_t iz = z * s->stride_d - s->pad_front + kz * s->dilation_d;
+            int64_t iy = y * s->stride_h - s->pad_top + ky * s->dilation_h;
+            int64_t ix = x * s->stride_w - s->pad_left + kx * s->dilation_w;
+            if (iz < 0 || iz >= s->in_d || iy < 0 || iy >= s->in_h || ix < 0 || ix >= s->in_w)
+                continue;
+            int64_t in = ((n * s->in_d + iz) * s->in_h + iy) * s->in_w + ix;
+            for (int64_t o = 0; o < s->out_c; o++)
+                for (int64_t c = 0; c < in_c; c++)
+                    each(s, in * s->in_c + o / out_c * in_c + c, (q * in_c + c) * s->out_c + o, pixel * s->out_c + o, arrays);
+        }
 }
 static void forward_product(const WindowShape *s, int64_t x, int64_t f, int64_t y, double *const *a) {
     (void)s;
@@ -88,15 +89,16 @@ static void filter_product(const WindowShape *s, int64_t x, int64_t f, int64_t y
     a[3][f] += a[2][y] * a[0][x];
 }
 
-static void check_conv(DType dtype, const WindowShape *s) {
-    Values x = values(dtype, s->batch * s->in_h * s->in_w * s->in_c);
-    Values filter = values(dtype, s->filter_h * s->filter_w * (s->in_c / s->groups) * s->out_c);
-    Values dy = values(dtype, s->batch * s->out_h * s->out_w * s->out_c), bias = values(dtype, s->out_c);
+static void check_conv(DType dtype, const WindowShape *shape) {
+    WindowShape deep = window_in_depth(shape), *s = &deep;
+    Values x = values(dtype, s->batch * s->in_d * s->in_h * s->in_w * s->in_c);
+    Values filter = values(dtype, s->filter_d * s->filter_h * s->filter_w * (s->in_c / s->groups) * s->out_c);
+    Values dy = values(dtype, s->batch * s->out_d * s->out_h * s->out_w * s->out_c), bias = values(dtype, s->out_c);
     Values *shapes[3] = {&dy, &x, &filter};
     EachProduct each[3] = {forward_product, input_product, filter_product};
     for (int pass = CONV_FORWARD; pass <= CONV_FILTER; pass++) {
         ConvPlan plan;
-        ck_assert(conv_prepare((ConvPass)pass, dtype, s, &plan));
+        ck_assert(conv_prepare((ConvPass)pass, dtype, shape, &plan));
         void *scratch = aligned_alloc(64, plan.scratch + 64);
         Values got = values(dtype, shapes[pass]->n);
         double *want = calloc((size_t)got.n + 1, 8);
@@ -118,15 +120,20 @@ static void check_conv(DType dtype, const WindowShape *s) {
 
 START_TEST(convolutions) {
     static const WindowShape shapes[] = {
-        {2, 9, 8, 3, 9, 8, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1},      // same padding
-        {1, 12, 11, 4, 5, 4, 6, 3, 4, 2, 2, 1, 1, 0, 0, 1},    // stride
-        {1, 13, 13, 2, 9, 9, 3, 3, 3, 1, 1, 2, 2, 0, 0, 1},    // dilation
-        {2, 6, 7, 8, 6, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, 1},     // a matrix product
-        {1, 8, 8, 6, 8, 8, 4, 5, 5, 1, 1, 1, 1, 2, 2, 2},      // groups
-        {1, 5, 5, 1, 3, 3, 130, 3, 3, 2, 2, 1, 1, 1, 1, 1},    // many outputs
-        {0, 5, 5, 1, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, 1},      // nothing
-        {1, 40, 40, 3, 40, 40, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},  // several blocks
-        {1, 3, 3, 2, 7, 7, 2, 3, 3, 1, 1, 1, 1, 3, 3, 1},      // windows that lie outside
+        {2, 9, 8, 3, 9, 8, 5, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},      // same padding
+        {1, 12, 11, 4, 5, 4, 6, 3, 4, 2, 2, 1, 1, 0, 0, .groups = 1},    // stride
+        {1, 13, 13, 2, 9, 9, 3, 3, 3, 1, 1, 2, 2, 0, 0, .groups = 1},    // dilation
+        {2, 6, 7, 8, 6, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, .groups = 1},     // a matrix product
+        {1, 8, 8, 6, 8, 8, 4, 5, 5, 1, 1, 1, 1, 2, 2, .groups = 2},      // groups
+        {1, 5, 5, 1, 3, 3, 130, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},    // many outputs
+        {0, 5, 5, 1, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},      // nothing
+        {1, 40, 40, 3, 40, 40, 4, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},  // several blocks
+        {1, 3, 3, 2, 7, 7, 2, 3, 3, 1, 1, 1, 1, 3, 3, .groups = 1},      // windows that lie outside
+        // volumes: same padding; strides and no padding; dilation and windows that lie outside; groups, several blocks
+        {2, 5, 4, 3, 5, 4, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1, 6, 6, 3, 1, 1, 1},
+        {1, 9, 8, 2, 4, 3, 5, 3, 4, 2, 2, 1, 1, 0, 0, 1, 7, 3, 2, 2, 1, 0},
+        {1, 6, 5, 2, 8, 7, 3, 3, 3, 1, 1, 1, 1, 2, 2, 1, 4, 4, 3, 1, 2, 2},
+        {1, 8, 9, 6, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 2, 12, 12, 3, 1, 1, 1},
     };
     for (int l = 0; l < 3; l++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes && loops_choose_level(levels[l]); i++) {
@@ -138,51 +145,57 @@ START_TEST(convolutions) {
 }
 END_TEST
 
+// Row y of an image, or of a volume's layers one after the other.
 static int64_t place(const WindowShape *s, bool nchw, bool in, int64_t n, int64_t y, int64_t x, int64_t c) {
-    int64_t h = in ? s->in_h : s->out_h, w = in ? s->in_w : s->out_w;
+    int64_t h = in ? s->in_d * s->in_h : s->out_d * s->out_h, w = in ? s->in_w : s->out_w;
     return nchw ? ((n * s->in_c + c) * h + y) * w + x : ((n * h + y) * w + x) * s->in_c + c;
 }
 
-static void check_pool(DType dtype, const WindowShape *s, bool nchw) {
-    int64_t large = s->batch * s->in_h * s->in_w * s->in_c, small = s->batch * s->out_h * s->out_w * s->in_c;
+static void check_pool(DType dtype, const WindowShape *shape, bool nchw) {
+    WindowShape deep = window_in_depth(shape), *s = &deep;
+    int64_t large = s->batch * s->in_d * s->in_h * s->in_w * s->in_c;
+    int64_t small = s->batch * s->out_d * s->out_h * s->out_w * s->in_c;
     Values x = values(dtype, large), dy = values(dtype, small), y = values(dtype, small), dx = values(dtype, large);
     double *max = malloc((size_t)small * 8), *mean = calloc((size_t)small, 8), *dmax = calloc((size_t)large, 8);
     double *dmean = calloc((size_t)large, 8);
     int64_t *where = malloc((size_t)small * 8), *argmax = malloc((size_t)small * 8);
-    for (int64_t n = 0; n < s->batch; n++)
-        for (int64_t c = 0; c < s->in_c; c++)
-            for (int64_t i = 0; i < s->out_h * s->out_w; i++) {
-                int64_t oy = i / s->out_w, ox = i % s->out_w, out = place(s, nchw, false, n, oy, ox, c), count = 0;
-                for (int way = 0; way < 2; way++)
-                    for (int64_t ky = 0; ky < s->filter_h; ky++)
-                        for (int64_t kx = 0; kx < s->filter_w; kx++) {
-                            int64_t iy = oy * s->stride_h - s->pad_top + ky, ix = ox * s->stride_w - s->pad_left + kx;
-                            if (iy < 0 || iy >= s->in_h || ix < 0 || ix >= s->in_w)
-                                continue;
-                            int64_t in = place(s, nchw, true, n, iy, ix, c);
-                            if (way) {
-                                mean[out] += x.wide[in] / (double)count;
-                                dmean[in] += dy.wide[out] / (double)count;
-                                continue;
-                            }
-                            if (!count || x.wide[in] > max[out])
-                                max[out] = x.wide[in], where[out] = in;
-                            count++;
-                        }
-                dmax[where[out]] += dy.wide[out];
+    for (int64_t i = 0; i < small; i++) {
+        int64_t c = i % s->in_c, ox = i / s->in_c % s->out_w, row = i / (s->in_c * s->out_w) % (s->out_d * s->out_h);
+        int64_t n = i / (s->in_c * s->out_w * s->out_d * s->out_h), oy = row % s->out_h, oz = row / s->out_h;
+        int64_t out = place(s, nchw, false, n, row, ox, c), count = 0;
+        for (int way = 0; way < 2; way++)
+            for (int64_t q = 0; q < s->filter_d * s->filter_h * s->filter_w; q++) {
+                int64_t kx = q % s->filter_w, ky = q / s->filter_w % s->filter_h, kz = q / (s->filter_w * s->filter_h);
+                int64_t iz = oz * s->stride_d - s->pad_front + kz, iy = oy * s->stride_h - s->pad_top + ky;
+                int64_t ix = ox * s->stride_w - s->pad_left + kx;
+                if (iz < 0 || iz >= s->in_d || iy < 0 || iy >= s->in_h || ix < 0 || ix >= s->in_w)
+                    continue;
+                int64_t in = place(s, nchw, true, n, iz * s->in_h + iy, ix, c);
+                if (way) {
+                    mean[out] += x.wide[in] / (double)count;
+                    dmean[in] += dy.wide[out] / (double)count;
+                    continue;
+                }
+                if (!count || x.wide[in] > max[out])
+                    max[out] = x.wide[in], where[out] = in;
+                count++;
             }
+        dmax[where[out]] += dy.wide[out];
+    }
     void *work = malloc(max_pool_work(dtype, s));
-    max_pool(dtype, s, nchw, x.raw, y.raw, work, 0, pool_units(s, nchw));
+    max_pool(dtype, shape, nchw, x.raw, y.raw, work, 0, pool_units(shape, nchw));
     expect_close(&y, max, "max pool");
-    max_pool_grad(dtype, s, nchw, x.raw, dy.raw, dx.raw, work, 1, s->batch);
-    max_pool_grad(dtype, s, nchw, x.raw, dy.raw, dx.raw, work, 0, 1);
+    int64_t units = pool_grad_units(shape, nchw);
+    max_pool_grad(dtype, shape, nchw, x.raw, dy.raw, dx.raw, work, 1, units);
+    max_pool_grad(dtype, shape, nchw, x.raw, dy.raw, dx.raw, work, 0, 1);
     expect_close(&dx, dmax, "max pool gradient");
-    avg_pool(dtype, s, nchw, x.raw, y.raw, 0, pool_units(s, nchw));
+    avg_pool(dtype, shape, nchw, x.raw, y.raw, 0, pool_units(shape, nchw));
     expect_close(&y, mean, "mean pool");
-    avg_pool_grad(dtype, s, nchw, dy.raw, dx.raw, 0, s->batch);
+    avg_pool_grad(dtype, shape, nchw, dy.raw, dx.raw, 1, units);
+    avg_pool_grad(dtype, shape, nchw, dy.raw, dx.raw, 0, 1);
     expect_close(&dx, dmean, "mean pool gradient");
     if (!nchw) {
-        max_pool_argmax(dtype, s, true, x.raw, y.raw, argmax, work, 0, s->batch);
+        max_pool_argmax(dtype, shape, true, x.raw, y.raw, argmax, work, 0, s->batch);
         for (int64_t i = 0; i < small; i++)
             EXPECT(argmax[i] == where[i], "argmax %d", (int)i);
     }
@@ -192,16 +205,19 @@ static void check_pool(DType dtype, const WindowShape *s, bool nchw) {
 
 START_TEST(pools) {
     static const WindowShape shapes[] = {
-        {2, 9, 8, 5, 4, 3, 5, 3, 3, 2, 2, 1, 1, 0, 0, 1},
-        {2, 7, 7, 19, 7, 7, 19, 3, 3, 1, 1, 1, 1, 1, 1, 1},
-        {1, 6, 5, 33, 3, 3, 33, 2, 2, 2, 2, 1, 1, 0, 0, 1},
+        {2, 9, 8, 5, 4, 3, 5, 3, 3, 2, 2, 1, 1, 0, 0, .groups = 1},
+        {2, 7, 7, 19, 7, 7, 19, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},
+        {1, 6, 5, 33, 3, 3, 33, 2, 2, 2, 2, 1, 1, 0, 0, .groups = 1},
+        {2, 6, 5, 9, 3, 3, 9, 2, 2, 2, 2, 1, 1, 0, 0, 1, 6, 3, 2, 2, 1, 0},  // volumes: side by side, as far as there are any
+        {2, 7, 6, 5, 4, 3, 5, 3, 3, 2, 2, 1, 1, 1, 1, 1, 5, 5, 3, 1, 1, 1},  // and over each other
+        {1, 4, 4, 3, 4, 4, 3, 1, 1, 1, 1, 1, 1, 0, 0, 1, 8, 3, 2, 3, 1, 0},  // layers in no window
     };
     for (int l = 0; l < 3; l++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes && loops_choose_level(levels[l]); i++)
-            for (int way = 0; way < 4; way++)
+            for (int way = 0; way < (shapes[i].filter_d ? 2 : 4); way++)
                 check_pool(way & 1 ? DT_double : DT_float, &shapes[i], way >> 1);
     int32_t x[8] = {1, -5, 3, -2, -7, -8, 9, 0}, y[2];
-    WindowShape s = {1, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 1, 1, 0, 0, 1};
+    WindowShape s = {1, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 1, 1, 0, 0, .groups = 1};
     ck_assert(max_pool_takes(DT_int32) && !max_pool_takes(DT_half));
     char work[64];
     max_pool(DT_int32, &s, false, x, y, work, 0, pool_units(&s, false));

@@ -88,7 +88,7 @@ static void plan_filter(WinogradPlan *p, int lanes) {
 bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, WinogradPlan *plan) {
     int lanes = loops_table()->winograd->lanes;
     bool square = (s->filter_h == 3 || s->filter_h == 5) && s->filter_w == s->filter_h;
-    if (!lanes || !square || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 || s->dilation_w != 1 ||
+    if (!lanes || !square || s->filter_d || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 || s->dilation_w != 1 ||
         s->groups != 1 || s->in_c < 1 || s->out_c < 1)
         return false;
     WinogradPlan p = {.pass = pass, .batch = s->batch, .in_h = s->in_h, .in_w = s->in_w, .in_c = s->in_c,

@@ -60,7 +60,7 @@
     X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2) \
     X(MaxPoolWithArgmax) X(MaxPoolGradWithArgmax) X(MaxPoolGradGrad) X(MaxPoolGradGradV2) \
     X(MaxPoolGradGradWithArgmax) X(LRN) X(LRNGrad) X(FusedBatchNorm) X(FusedBatchNormV2) X(FusedBatchNormV3) \
-    X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3) X(Conv3D) X(Conv3DBackpropInput) \
+    X(FusedBatchNormGrad) X(FusedBatchNormGradV2) X(FusedBatchNormGradV3) X(Conv3D) X(_FusedConv3D) X(Conv3DBackpropInput) \
     X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2) X(MaxPool3D) X(MaxPool3DGrad) \
     X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad) \
     X(LSTMBlockCell) X(LSTMBlockCellGrad) X(BlockLSTM) X(BlockLSTMV2) X(BlockLSTMGrad) X(BlockLSTMGradV2) \

@@ -353,10 +353,11 @@ static const Node *normalised_conv(const Node *norm, Output *out_bias) {
         *out_bias = from->inputs[1];
         from = from->inputs[0].node;
     }
-    if (!str_is(from->type->name, "Conv2D") && !str_is(from->type->name, "DepthwiseConv2dNative"))
+    bool deep = str_is(from->type->name, "Conv3D");
+    if (!deep && !str_is(from->type->name, "Conv2D") && !str_is(from->type->name, "DepthwiseConv2dNative"))
         return NULL;
     const Tensor *filter = output_constant(from->inputs[1]);
-    bool fits = filter && filter->dtype == DT_float && filter->shape.rank == 4 && tensor_bytes(filter) <= MOST_BYTES;
+    bool fits = filter && filter->dtype == DT_float && filter->shape.rank == (deep ? 5 : 4) && tensor_bytes(filter) <= MOST_BYTES;
     return fits && is_read_once(from) && same_format(from, norm) ? from : NULL;
 }
 
@@ -375,12 +376,12 @@ static void norm_simplify(Formula *f) {
     Output s = Mul(scale, Rsqrt(Add(variance, Scalar((double)node_float(f->node, "epsilon"), variance))));
     Output shift = Add(offset, Mul(bias.node ? Sub(bias, mean) : Neg(mean), s));
     const Shape *shape = &output_constant(filter)->shape;
-    bool depthwise = str_is(conv->type->name, "DepthwiseConv2dNative");
+    bool depthwise = str_is(conv->type->name, "DepthwiseConv2dNative"), deep = str_is(conv->type->name, "Conv3D");
     Output channels = depthwise ? Reshape(s, formula_ints(f, shape->dims + 2, 2, DT_int32)) : s;
     const Output in[] = {conv->inputs[0], Mul(filter, channels)};
     Formula alike = *f;
     alike.node = conv;
-    Output y = formula_alike(&alike, depthwise ? "DepthwiseConv2dNative" : "Conv2D", in, 2);
+    Output y = formula_alike(&alike, depthwise ? "DepthwiseConv2dNative" : deep ? "Conv3D" : "Conv2D", in, 2);
     f->status = alike.status;
     f->results[0] = Like("BiasAdd", y, shift);
 }

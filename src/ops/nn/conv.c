@@ -1,7 +1,7 @@
 // Convolutions — Conv2D, DepthwiseConv2dNative and the gradients of both by input and by filter.
 //
 // A depthwise filter [h, w, in, multiplier] lies in memory as [h, w, 1, in * multiplier]: a convolution in as many groups
-// as there are channels. Images in planes (NCHW) are turned into pixels first and back afterwards.
+// as there are channels. Images in planes (NCHW, NCDHW) are turned into pixels first and back afterwards.
 #include "ops/nn/conv.h"
 
 // ---------------------------------------- shapes
@@ -9,7 +9,7 @@
 // The shape that a host input of sizes says; `dy` and `filter` fill in what a pair of height and width leaves out.
 static Status *complete_sizes(const Sliding *sliding, const ConvRow *row, const Shape *given, const Shape *dy,
                               const Shape *filter, Shape *out) {
-    if (row->pass == CONV_INPUT && !row->depthwise && given->rank == 2) {
+    if (row->pass == CONV_INPUT && !row->depthwise && !row->volumes && given->rank == 2) {
         Shape full = {.rank = 4};
         full.dims[sliding->n] = dy->rank == 4 ? dy->dims[sliding->n] : UNKNOWN_DIM;
         full.dims[sliding->c] = filter->rank == 4 ? filter->dims[2] : UNKNOWN_DIM;
@@ -18,22 +18,28 @@ static Status *complete_sizes(const Sliding *sliding, const ConvRow *row, const 
         *out = full;
         return shape_check(out);
     }
-    NEED(given->rank < 0 || given->rank == 4, INVALID_ARGUMENT, "sizes must have 4 elements, got %d", given->rank);
-    *out = given->rank < 0 ? (Shape){4, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}} : *given;
+    int rank = sliding->axes + 2;
+    NEED(given->rank < 0 || given->rank == rank, INVALID_ARGUMENT, "sizes must have %d elements, got %d", rank, given->rank);
+    Shape unknown = {rank, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}};
+    *out = given->rank < 0 ? unknown : *given;
     return OK;
 }
 
 Status *conv_output_shape(Shapes *s) {
     const ConvRow *row = node_op(s->node)->row;
     Sliding sliding;
-    TRY(sliding_of_conv(s->node, &sliding));
+    TRY(sliding_of_conv(s->node, conv_axes(row), &sliding));
     if (row->pass == CONV_FORWARD)
         return conv_shape(&sliding, &s->in[0], &s->in[1], row->depthwise, &s->out[0]);
     Shape given, result;
-    TRY(shapes_input_shape(s, row->sizes, &given));
+    if (row->like)
+        given = s->in[row->sizes];
+    else
+        TRY(shapes_input_shape(s, row->sizes, &given));
     const Shape *dy = &s->in[2], *other = &s->in[row->pass == CONV_INPUT ? 1 : 0];
     TRY(complete_sizes(&sliding, row, &given, dy, other, &result));
-    NEED(dy->rank < 0 || dy->rank == 4, INVALID_ARGUMENT, "out_backprop must be 4-dimensional, got %s", shape_text(dy));
+    NEED(dy->rank < 0 || dy->rank == sliding.axes + 2, INVALID_ARGUMENT, "out_backprop must be %d-dimensional, got %s",
+         sliding.axes + 2, shape_text(dy));
     const Shape *x = row->pass == CONV_INPUT ? &result : other, *filter = row->pass == CONV_INPUT ? other : &result;
     TRY(conv_check_gradient(&sliding, x, filter, row->depthwise, dy));
     s->out[0] = result;
@@ -44,13 +50,14 @@ Status *conv_output_shape(Shapes *s) {
 
 static int64_t multiplications(const WindowShape *w) {
     double n = (double)w->batch * (double)w->out_h * (double)w->out_w * (double)w->out_c * (double)w->filter_h *
-               (double)w->filter_w * (double)(w->in_c / w->groups);
+               (double)w->filter_w * (double)(w->in_c / w->groups) * (double)max_i64(1, w->out_d) *
+               (double)max_i64(1, w->filter_d);
     return n < 1e17 ? (int64_t)n : (int64_t)1e17;
 }
 
 // Shapes of x, filter and y, of which the pass makes one.
 static Status *find_shapes(const Prepare *p, const ConvRow *row, Sliding *sliding, Shape *x, Shape *filter, Shape *y) {
-    TRY(sliding_of_conv(p->node, sliding));
+    TRY(sliding_of_conv(p->node, conv_axes(row), sliding));
     NEED(shape_is_known(&p->out[0]->shape), INVALID_ARGUMENT, "the sizes of the output must not be negative");
     Shape made = p->out[0]->shape, a = p->in[row->a]->shape, b = p->in[row->b]->shape;
     *x = row->pass == CONV_INPUT ? made : a;
@@ -255,10 +262,10 @@ static void depthwise_filter_grad(Formula *f) {
     };
 #define FLOATING "half, bfloat16, float, double"
 
-static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, -1};
-static const ConvRow conv2d_input_row = {CONV_INPUT, false, 1, 2, 0}, depthwise_input_row = {CONV_INPUT, true, 1, 2, 0};
-static const ConvRow conv2d_filter_row = {CONV_FILTER, false, 0, 2, 1};
-static const ConvRow depthwise_filter_row = {CONV_FILTER, true, 0, 2, 1};
+static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
+static const ConvRow conv2d_input_row = {CONV_INPUT, false, 1, 2, .sizes = 0}, depthwise_input_row = {CONV_INPUT, true, 1, 2, .sizes = 0};
+static const ConvRow conv2d_filter_row = {CONV_FILTER, false, 0, 2, .sizes = 1};
+static const ConvRow depthwise_filter_row = {CONV_FILTER, true, 0, 2, .sizes = 1};
 
 CONV_OP(Conv2D, "input: T, filter: T", FLOATING ", int32", CONV2D_ATTRIBUTES,
         "Slides the filter over the images: each output sums the products of a window.", &conv2d_row, 0, conv2d_grad,

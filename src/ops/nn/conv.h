@@ -13,6 +13,8 @@ typedef struct {
     ConvPass pass;
     bool depthwise;
     int a, b, sizes;    // inputs: what the pass multiplies; the host input with the output's shape, or -1
+    bool volumes;
+    bool like;          // the input `sizes` is a tensor of the output's shape
 } ConvRow;
 
 typedef struct ConvTail ConvTail;
@@ -35,10 +37,13 @@ typedef struct {
     int pack_threads;
 } Conv;
 
+static inline int conv_axes(const ConvRow *row) {
+    return row->volumes ? 3 : 2;
+}
 Status *conv_output_shape(Shapes *s);
 Status *conv_prepare_op(Prepare *p);
 Status *conv_run(Kernel *k);
-extern const Contraction conv2d_contraction, depthwise_contraction;
+extern const Contraction conv2d_contraction, conv3d_contraction, depthwise_contraction;
 
 // What an implementation is to do on its way out: all that follows, or only bias and relu, which all of them can.
 // Whoever is chosen writes down in conv_within() what it does (NULL: nothing is wanted); always the bias.

@@ -1,4 +1,4 @@
-// _FusedConv2D, _FusedDepthwiseConv2dNative — a convolution and what follows it: bias, sum, activation, in one node.
+// _FusedConv2D, _FusedConv3D, _FusedDepthwiseConv2dNative — a convolution and what follows it: bias, sum, activation, in one node.
 //
 // The implementation that was chosen does what it can while it writes its output (ConvTail.within); the rest is done here,
 // over the output. A sum that it does itself is laid into the output first, or lies there already.
@@ -61,7 +61,8 @@ static Status *begin_tail(Prepare *p, Conv *conv) {
     for (int i = 2; i < p->n_in; i++)
         NEED(p->in[i]->dtype == dtype, UNIMPLEMENTED, "args of type %s", dtype_name(p->in[i]->dtype));
     Sliding sliding;
-    TRY(sliding_of_conv(p->node, &sliding));
+    const ConvRow *row = node_op(p->node)->row;
+    TRY(sliding_of_conv(p->node, conv_axes(row), &sliding));
     tail->in_bias = 2;
     tail->in_sum = 2 + tail->all.bias;
     tail->count = shape_count(&p->out[0]->shape);
@@ -74,8 +75,7 @@ static Status *begin_tail(Prepare *p, Conv *conv) {
     if (tail->all.sum) {
         const Shape *sum = &p->in[tail->in_sum]->shape;
         Shape own;
-        TRY(conv_shape(&sliding, &p->in[0]->shape, &p->in[1]->shape, ((const ConvRow *)node_op(p->node)->row)->depthwise,
-                       &own));
+        TRY(conv_shape(&sliding, &p->in[0]->shape, &p->in[1]->shape, row->depthwise, &own));
         tail->spreads_own = !shape_equal(&own, &p->out[0]->shape);
         tail->spreads_sum = !shape_equal(sum, &p->out[0]->shape);
         NEED(!sliding.planes || !(tail->spreads_own || tail->spreads_sum), UNIMPLEMENTED, "sums that broadcast over planes");
@@ -94,9 +94,10 @@ static Status *end_tail(Prepare *p, const Conv *conv) {
     DType compute = staging_float(p->out[0]->dtype);
     const WindowShape *w = &conv->window;
     size_t size = dtype_size(compute), whole = (size_t)tail->count * size;
+    int64_t pixels = w->batch * w->out_h * w->out_w * max_i64(1, w->out_d);
     if (tail->all.sum && !tail->within.sum) {
         NEED(elementwise_find(ELEMENTWISE_Add, compute, &tail->add), INTERNAL, "no loop for sums");
-        tail->at_own = reserve(p, (size_t)(w->batch * w->out_h * w->out_w * w->out_c) * size);
+        tail->at_own = reserve(p, (size_t)(pixels * w->out_c) * size);
         tail->at_spread_own = reserve(p, tail->spreads_own ? whole : 0);
         tail->at_spread_sum = reserve(p, tail->spreads_sum ? whole : 0);
     }
@@ -178,8 +179,10 @@ static Status *fused_shape(Shapes *s) {
     Epilogue e;
     TRY(epilogue_of_node(s->node, &e));
     Shape *out = &s->out[0];
-    const AttrValue *format = node_attr_find(s->node, "data_format");
-    int channels = format && str_is(format->s, "NCHW") ? 1 : 3;
+    const ConvRow *row = node_op(s->node)->row;
+    Sliding sliding;
+    TRY(sliding_of_conv(s->node, conv_axes(row), &sliding));
+    int channels = sliding.c;
     if (e.bias && s->n_in > 2) {
         const Shape *bias = &s->in[2];
         NEED(bias->rank < 0 || bias->rank == 1, INVALID_ARGUMENT, "the bias must be a vector, got %s", shape_text(bias));
@@ -200,19 +203,29 @@ static bool conv_takes(Node *const *chain, int n, const Node *next) {
 }
 
 const Contraction conv2d_contraction = {"_FusedConv2D", conv_takes, epilogue_write};
+static bool conv3d_takes(Node *const *chain, int n, const Node *next) {
+    return chain[0]->output_types[0] != DT_double && conv_takes(chain, n, next);
+}
+
+const Contraction conv3d_contraction = {"_FusedConv3D", conv3d_takes, epilogue_write};
 const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_takes, epilogue_write};
 
-#define FUSED_OP(Name, arguments, types, more, conv_row)                                                            \
+#define FUSED_OP(Name, arguments, types, more, formats, conv_row)                                                   \
     const Op op_##Name = {                                                                                          \
         .signature = #Name "(input: T, filter: T, " arguments ") -> output: T; T: {" types "}; " more               \
-            "strides: list(int); padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; " \
-            "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; dilations: list(int) = [1, 1, 1, 1]; "                   \
-            "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",                  \
+            "strides: list(int)" formats "fused_ops: list(string) = []; epsilon: float = 0.0001; "                  \
+            "leakyrelu_alpha: float = 0.2",                                                                         \
         .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape,    \
         .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),           \
         .row = conv_row, .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState),             \
         .flags = OP_CACHES, .same_rows = 1, .simplify = Name##_simplify,                                                \
     };
+#define OF_IMAGES                                                                               \
+    "; padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "       \
+    "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; dilations: list(int) = [1, 1, 1, 1]; "
+#define OF_VOLUMES                                                                              \
+    " >= 5; padding: {\"SAME\", \"VALID\"}; data_format: {\"NDHWC\", \"NCDHW\"} = \"NDHWC\"; "  \
+    "dilations: list(int) = [1, 1, 1, 1, 1]; padding_list: list(int) = []; "
 
 static void _FusedConv2D_simplify(Formula *f) {
     epilogue_simplify(f, "Conv2D", true);
@@ -221,10 +234,13 @@ static void _FusedDepthwiseConv2dNative_simplify(Formula *f) {
     epilogue_simplify(f, "DepthwiseConv2dNative", true);
 }
 
-static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, -1};
+static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1};
+static const ConvRow depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
+static const ConvRow conv3d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1, .volumes = true};
 
 FUSED_OP(_FusedConv2D, "args: TArgs, host_args: num_host_args * float", "half, bfloat16, float, double",
          "TArgs: list(type) >= 0; num_args: int >= 0; num_host_args: int >= 0 = 0; filter_format: {\"HWIO\"} = \"HWIO\"; "
-         "use_cudnn_on_gpu: bool = true; ", &conv2d_row)
+         "use_cudnn_on_gpu: bool = true; ", OF_IMAGES, &conv2d_row)
+FUSED_OP(_FusedConv3D, "args: num_args * T", "bfloat16, float, half", "num_args: int >= 0; ", OF_VOLUMES, &conv3d_row)
 FUSED_OP(_FusedDepthwiseConv2dNative, "args: num_args * T", "half, bfloat16, float, double", "num_args: int >= 0; ",
-         &depthwise_row)
+         OF_IMAGES, &depthwise_row)

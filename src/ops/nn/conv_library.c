@@ -30,12 +30,12 @@ static Status *run_library(Kernel *k) {
 }
 
 static bool is_empty(const WindowShape *w) {
-    return !w->batch || !w->in_h || !w->in_w || !w->out_h || !w->out_w;
+    return !w->batch || !w->in_h || !w->in_w || !w->out_h || !w->out_w || (w->filter_d && (!w->in_d || !w->out_d));
 }
 
 // 1x1 in steps of 1: a product of all pixels and the filter.
 static bool is_pointwise(const WindowShape *w) {
-    return w->filter_h == 1 && w->filter_w == 1 && w->stride_h == 1 && w->stride_w == 1 && w->groups == 1 && !w->pad_top &&
+    return !w->filter_d && w->filter_h == 1 && w->filter_w == 1 && w->stride_h == 1 && w->stride_w == 1 && w->groups == 1 && !w->pad_top &&
            !w->pad_left && w->out_h == w->in_h && w->out_w == w->in_w;
 }
 

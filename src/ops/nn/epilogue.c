@@ -131,7 +131,7 @@ void epilogue_simplify(Formula *f, const char *op, bool sums) {
 
 static bool in_planes(const Node *node) {
     const AttrValue *format = node_attr_find(node, "data_format");
-    return format && str_is(format->s, "NCHW");
+    return format && (str_is(format->s, "NCHW") || str_is(format->s, "NCDHW"));
 }
 
 // What a node of two inputs adds to the chain's last.

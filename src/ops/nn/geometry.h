@@ -1,25 +1,26 @@
-// Geometry — strides, padding, dilations and data formats of everything that slides a window over images.
+// Geometry — strides, padding, dilations and data formats of everything that slides a window over images or volumes.
 #pragma once
 #include "loops/window.h"
 #include "ops/op.h"
 
 typedef enum { PADDING_VALID, PADDING_SAME, PADDING_EXPLICIT } Padding;
 
-// What the attributes say; two axes: 0 is height, 1 width.
+// What the attributes say; the axes are height and width, of volumes depth, height and width.
 typedef struct {
-    bool planes;                     // NCHW; else NHWC
-    int n, c, axis[2];               // places of batch, channels, height and width
+    bool planes;                     // NCHW, NCDHW; else NHWC, NDHWC
+    int axes;                        // 2 or 3
+    int n, c, axis[3];               // places of batch, channels and the axes
     Padding padding;
-    int64_t stride[2], dilation[2], before[2], after[2];
-    int64_t window[2];               // of pools
+    int64_t stride[3], dilation[3], before[3], after[3];
+    int64_t window[3];               // of pools
     int64_t depth_window;            // of pools: along the channels
 } Sliding;
 
 // Reads strides, dilations, padding, explicit_paddings and data_format of a convolution. INVALID_ARGUMENT,
 // UNIMPLEMENTED.
-FALLIBLE Status *sliding_of_conv(const Node *node, Sliding *out);
+FALLIBLE Status *sliding_of_conv(const Node *node, int axes, Sliding *out);
 // The same with ksize for a pool. `ksize` and `strides` may come from inputs (the V2 ops): NULL reads the attributes.
-FALLIBLE Status *sliding_of_pool(const Node *node, const int64_t *ksize, const int64_t *strides, Sliding *out);
+FALLIBLE Status *sliding_of_pool(const Node *node, int axes, const int64_t *ksize, const int64_t *strides, Sliding *out);
 
 // Extent of the output along an axis, and what is added before the input; unknown (-1) where an extent is.
 // INVALID_ARGUMENT where the window does not fit.

@@ -6,11 +6,16 @@
 
 // ---------------------------------------- geometry
 
+static int axes_of(const Node *node) {
+    const PoolRow *row = node_op(node)->row;
+    return row && row->volumes ? 3 : 2;
+}
+
 Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *strides, bool *known, Sliding *out) {
     const PoolRow *row = node_op(node)->row;
     *known = true;
     if (!row || !row->sizes_are_inputs)
-        return sliding_of_pool(node, NULL, NULL, out);
+        return sliding_of_pool(node, axes_of(node), NULL, NULL, out);
     *known = ksize && strides && ksize->data && strides->data;
     if (!*known)
         return OK;
@@ -21,7 +26,7 @@ Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *stride
         k[i] = tensor_int(ksize, i);
         s[i] = tensor_int(strides, i);
     }
-    return sliding_of_pool(node, k, s, out);
+    return sliding_of_pool(node, 2, k, s, out);
 }
 
 Status *pool_output_shape(Shapes *s) {
@@ -49,11 +54,13 @@ Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool,
     TRY(pool_sliding(p->node, p->in[p->n_in - 2 < 0 ? 0 : p->n_in - 2], p->in[p->n_in - 1], &known, sliding));
     NEED(known, INTERNAL, "ksize and strides must be known");
     TRY(pool_window(sliding, x, &pool->window));
-    pool->planes = sliding->planes;
+    pool->planes = sliding->planes && sliding->axes == 2;
+    pool->turns = sliding->planes && sliding->axes == 3;
     pool->compute = pool_compute(dtype);
     NEED(max_pool_takes(pool->compute), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     WindowShape *w = &pool->window;
-    double work = (double)w->out_h * (double)w->out_w * (double)w->filter_h * (double)w->filter_w * (double)w->in_c;
+    double work = (double)w->out_h * (double)w->out_w * (double)w->filter_h * (double)w->filter_w * (double)w->in_c *
+                  (double)max_i64(1, w->out_d) * (double)max_i64(1, w->filter_d);
     pool->image_cost = work < 1e15 ? max_i64(1, (int64_t)work / 4) : (int64_t)1e15;
     p->cost = max_i64(1, w->batch) < INT64_MAX / pool->image_cost ? w->batch * pool->image_cost : INT64_MAX;
     return OK;
@@ -79,7 +86,7 @@ static Status *forward_prepare(Prepare *p) {
     Sliding sliding;
     DType dtype = p->in[0]->dtype;
     TRY(pool_prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
-    bool turn = sliding.planes && sliding.depth_window > 1;
+    bool turn = pool->turns || (sliding.planes && sliding.depth_window > 1);
     if (sliding.depth_window > 1) {
         along_channels(&sliding, pool);
         pool->planes = false;
@@ -88,16 +95,16 @@ static Status *forward_prepare(Prepare *p) {
     return stage_output(p, dtype, pool->compute, &p->out[0]->shape, turn, &pool->out);
 }
 
-static Status *max_prepare(Prepare *p) {
+Status *pool_max_prepare(Prepare *p) {
     Pool *pool = p->own;
     TRY(forward_prepare(p));
     lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_units(&pool->window, pool->planes), &pool->lanes);
     return OK;
 }
 
-static Status *avg_prepare(Prepare *p) {
+Status *pool_avg_prepare(Prepare *p) {
     Sliding sliding;
-    TRY(sliding_of_pool(p->node, NULL, NULL, &sliding));
+    TRY(sliding_of_pool(p->node, axes_of(p->node), NULL, NULL, &sliding));
     NEED(sliding.depth_window == 1, UNIMPLEMENTED, "AvgPool along the channels is not supported");
     return forward_prepare(p);
 }
@@ -137,10 +144,10 @@ static Status *forward_run(Kernel *k, void (*fn)(void *, int64_t, int64_t)) {
     return OK;
 }
 
-static Status *max_run(Kernel *k) {
+Status *pool_max_run(Kernel *k) {
     return forward_run(k, max_units);
 }
-static Status *avg_run(Kernel *k) {
+Status *pool_avg_run(Kernel *k) {
     return forward_run(k, avg_units);
 }
 
@@ -164,7 +171,7 @@ static Status *max_again_prepare(Prepare *p) {
     Prepare behind = *p;
     behind.in++;
     behind.n_in--;
-    TRY(max_prepare(&behind));
+    TRY(pool_max_prepare(&behind));
     p->scratch = behind.scratch;
     p->cleanups = behind.cleanups;
     return OK;
@@ -174,12 +181,17 @@ static Status *max_again_run(Kernel *k) {
     Kernel behind = *k;
     behind.in++;
     behind.n_in--;
-    return max_run(&behind);
+    return pool_max_run(&behind);
 }
 
 // ---------------------------------------- gradients
 
-static void max_grad_images(void *arg, int64_t first, int64_t last) {
+static void grad_parallel(Kernel *k, const Pool *pool, void (*fn)(void *, int64_t, int64_t), Work *work) {
+    int64_t units = pool_grad_units(&pool->window, pool->planes);
+    kernel_parallel(k, units, max_i64(1, pool->image_cost / (units / pool->window.batch)), fn, work);
+}
+
+static void max_grad_units(void *arg, int64_t first, int64_t last) {
     Work *work = arg;
     const Pool *pool = work->pool;
     int lane = lanes_take(&work->lanes);
@@ -188,8 +200,7 @@ static void max_grad_images(void *arg, int64_t first, int64_t last) {
     lanes_give(&work->lanes, lane);
 }
 
-// Images, their pool and its gradient -> the images' shape.
-static Status *pool_grad_shape(Shapes *s) {
+Status *pool_grad_shape(Shapes *s) {
     Sliding sliding;
     bool known;
     Shape y;
@@ -205,37 +216,38 @@ static Status *pool_grad_shape(Shapes *s) {
     return OK;
 }
 
-static Status *max_grad_prepare(Prepare *p) {
+Status *pool_max_grad_prepare(Prepare *p) {
     Pool *pool = p->own;
     Sliding sliding;
     DType dtype = p->in[0]->dtype;
     TRY(pool_prepare_window(p, &p->in[0]->shape, dtype, pool, &sliding));
     NEED(sliding.depth_window == 1, UNIMPLEMENTED, "MaxPoolGrad is not yet supported along the channels");
-    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, false, &pool->x));
-    TRY(stage_input(p, dtype, pool->compute, &p->in[2]->shape, false, &pool->dy));
-    TRY(stage_output(p, dtype, pool->compute, &p->out[0]->shape, false, &pool->out));
-    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool->window.batch, &pool->lanes);
+    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, pool->turns, &pool->x));
+    TRY(stage_input(p, p->in[2]->dtype, pool->compute, &p->in[2]->shape, pool->turns, &pool->dy));
+    TRY(stage_output(p, p->out[0]->dtype, pool->compute, &p->out[0]->shape, pool->turns, &pool->out));
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_grad_units(&pool->window, pool->planes), &pool->lanes);
     return OK;
 }
 
-static Status *max_grad_run(Kernel *k) {
+Status *pool_max_grad_run(Kernel *k) {
     const Pool *pool = k->own;
     Work work = {.k = k, .pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
                  .dy = stage_load(&pool->dy, k, k->in[2]->data), .out = stage_target(&pool->out, k, k->out[0]->data)};
     lanes_open(k, &pool->lanes, &work.lanes);
     if (pool->out.count)
-        kernel_parallel(k, pool->window.batch, pool->image_cost, max_grad_images, &work);
+        grad_parallel(k, pool, max_grad_units, &work);
     stage_store(&pool->out, k, k->out[0]->data);
     return OK;
 }
 
-static Status *avg_grad_shape(Shapes *s) {
+Status *pool_avg_grad_shape(Shapes *s) {
     Sliding sliding;
     Shape x, y;
-    TRY(sliding_of_pool(s->node, NULL, NULL, &sliding));
+    TRY(sliding_of_pool(s->node, axes_of(s->node), NULL, NULL, &sliding));
     NEED(sliding.depth_window == 1, UNIMPLEMENTED, "AvgPoolGrad along the channels is not supported");
     TRY(shapes_input_shape(s, 0, &x));
-    NEED(x.rank < 0 || x.rank == 4, INVALID_ARGUMENT, "orig_input_shape must have 4 elements, got %d", x.rank);
+    int rank = sliding.axes + 2;
+    NEED(x.rank < 0 || x.rank == rank, INVALID_ARGUMENT, "orig_input_shape must have %d elements, got %d", rank, x.rank);
     TRY(pool_shape(&sliding, &x, &y));
     NEED(shape_compatible(&y, &s->in[1]), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s", shape_text(&y),
          shape_text(&s->in[1]));
@@ -243,7 +255,7 @@ static Status *avg_grad_shape(Shapes *s) {
     return OK;
 }
 
-static Status *avg_grad_prepare(Prepare *p) {
+Status *pool_avg_grad_prepare(Prepare *p) {
     Pool *pool = p->own;
     Sliding sliding;
     Shape y;
@@ -253,22 +265,22 @@ static Status *avg_grad_prepare(Prepare *p) {
     TRY(pool_shape(&sliding, &p->out[0]->shape, &y));
     NEED(shape_equal(&y, &p->in[1]->shape), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
          shape_text(&y), shape_text(&p->in[1]->shape));
-    TRY(stage_input(p, dtype, pool->compute, &p->in[1]->shape, false, &pool->dy));
-    return stage_output(p, dtype, pool->compute, &p->out[0]->shape, false, &pool->out);
+    TRY(stage_input(p, dtype, pool->compute, &p->in[1]->shape, pool->turns, &pool->dy));
+    return stage_output(p, dtype, pool->compute, &p->out[0]->shape, pool->turns, &pool->out);
 }
 
-static void avg_grad_images(void *arg, int64_t first, int64_t last) {
+static void avg_grad_units(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Pool *pool = work->pool;
     avg_pool_grad(pool->compute, &pool->window, pool->planes, work->dy, work->out, first, last);
 }
 
-static Status *avg_grad_run(Kernel *k) {
+Status *pool_avg_grad_run(Kernel *k) {
     const Pool *pool = k->own;
     Work work = {.k = k, .pool = pool, .dy = stage_load(&pool->dy, k, k->in[1]->data),
                  .out = stage_target(&pool->out, k, k->out[0]->data)};
     if (pool->out.count)
-        kernel_parallel(k, pool->window.batch, pool->image_cost, avg_grad_images, &work);
+        grad_parallel(k, pool, avg_grad_units, &work);
     stage_store(&pool->out, k, k->out[0]->data);
     return OK;
 }
@@ -308,7 +320,7 @@ static void avg_grad_formula(Formula *f) {
     f->dx[1] = Like("AvgPool", f->dy[0]);
 }
 
-const PoolRow pool_sizes_are_inputs = {true};
+const PoolRow pool_sizes_are_inputs = {.sizes_are_inputs = true};
 
 #define POOLED_TYPES "half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8"
 #define ANY_PADDING "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "
@@ -317,7 +329,7 @@ const PoolRow pool_sizes_are_inputs = {true};
 const Op op_MaxPool = {
     .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .same_rows = 1, .recompute = &max_recompute, POOL_FIELDS,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, .recompute = &max_recompute, POOL_FIELDS,
 };
 const Op op__MaxPoolAgain = {
     .signature = "_MaxPoolAgain(output: T, input: T) -> again: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
@@ -330,31 +342,31 @@ const Op op_MaxPoolV2 = {
     .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
                  PLAIN_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
-    .prepare = max_prepare, .cpu = ANY_TYPE(max_run), .host = BIT(1) | BIT(2), .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .host = BIT(1) | BIT(2), .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_MaxPoolGrad = {
     .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
                  "; T: {" REAL_TYPES "} = float",
     .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run),
+    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
     POOL_FIELDS,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "} = float",
     .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_v2_formula, .prepare = max_grad_prepare, .cpu = ANY_TYPE(max_grad_run), .host = BIT(3) | BIT(4),
-    .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .grad = max_grad_v2_formula, .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
+    .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_AvgPool = {
     .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
     .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
-    .grad = avg_formula, .prepare = avg_prepare, .cpu = ANY_TYPE(avg_run), .same_rows = 1, POOL_FIELDS,
+    .grad = avg_formula, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1, POOL_FIELDS,
 };
 const Op op_AvgPoolGrad = {
     .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
-    .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = avg_grad_shape,
-    .grad = avg_grad_formula, .prepare = avg_grad_prepare, .cpu = ANY_TYPE(avg_grad_run), .host = BIT(0), POOL_FIELDS,
+    .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = pool_avg_grad_shape,
+    .grad = avg_grad_formula, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0), POOL_FIELDS,
 };

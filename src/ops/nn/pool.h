@@ -7,11 +7,12 @@
 // Op.row of a pool; NULL stands for all false.
 typedef struct {
     bool sizes_are_inputs;   // V2: ksize and strides are the last two inputs
+    bool volumes;
 } PoolRow;
 
 typedef struct {
     WindowShape window;
-    bool planes;
+    bool planes, turns;      // planes as they are; volumes in planes, to be turned into voxels
     DType compute;
     Stage x, y, dy, out;
     LanePlan lanes;
@@ -25,6 +26,20 @@ FALLIBLE Status *pool_sliding(const Node *node, const Tensor *ksize, const Tenso
 Status *pool_output_shape(Shapes *s);   // every output has the shape of the pool of input 0
 // Reads the geometry for images of shape `x`.
 FALLIBLE Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool, Sliding *sliding);
+Status *pool_max_prepare(Prepare *p);
+Status *pool_max_run(Kernel *k);
+Status *pool_avg_prepare(Prepare *p);
+Status *pool_avg_run(Kernel *k);
+// Images, their pool and its gradient -> the images' gradient; and those of the mean's gradient and its second.
+Status *pool_grad_shape(Shapes *s);
+Status *pool_max_grad_prepare(Prepare *p);
+Status *pool_max_grad_run(Kernel *k);
+Status *pool_avg_grad_shape(Shapes *s);
+Status *pool_avg_grad_prepare(Prepare *p);
+Status *pool_avg_grad_run(Kernel *k);
+Status *pool_grad_grad_shape(Shapes *s);
+Status *pool_grad_grad_prepare(Prepare *p);
+Status *pool_grad_grad_run(Kernel *k);
 extern const PoolRow pool_sizes_are_inputs;
 
 #define REAL_TYPES "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"

@@ -12,10 +12,10 @@ typedef struct {
 } Work;
 
 static int64_t image_size(const WindowShape *w) {
-    return w->in_h * w->in_w * w->in_c;
+    return max_i64(1, w->in_d) * w->in_h * w->in_w * w->in_c;
 }
 static int64_t pooled_size(const WindowShape *w) {
-    return w->out_h * w->out_w * w->in_c;
+    return max_i64(1, w->out_d) * w->out_h * w->out_w * w->in_c;
 }
 
 static Status *reserve_positions(Prepare *p, Pool *pool) {
@@ -196,7 +196,7 @@ BY_POSITION(MaxPoolGradGradWithArgmax, "Second gradient of MaxPoolWithArgmax: wh
 
 // ---------------------------------------- MaxPoolGradGrad
 
-static Status *grad_grad_shape(Shapes *s) {
+Status *pool_grad_grad_shape(Shapes *s) {
     Sliding sliding;
     bool known;
     Shape pooled;
@@ -214,19 +214,20 @@ static Status *grad_grad_shape(Shapes *s) {
 }
 
 // Images in planes are turned into pixels, so that positions mean the same everywhere.
-static Status *grad_grad_prepare(Prepare *p) {
+Status *pool_grad_grad_prepare(Prepare *p) {
     Pool *pool = p->own;
     DType dtype = p->in[0]->dtype;
     TRY(prepare_plain(p, &p->in[0]->shape, dtype, pool));
     pool->include_batch = true;
-    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, pool->planes, &pool->x));
-    TRY(stage_input(p, dtype, pool->compute, &p->in[2]->shape, pool->planes, &pool->dy));
-    TRY(stage_output(p, dtype, pool->compute, &p->out[0]->shape, pool->planes, &pool->out));
+    bool turns = pool->planes || pool->turns;
+    TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, turns, &pool->x));
+    TRY(stage_input(p, dtype, pool->compute, &p->in[2]->shape, turns, &pool->dy));
+    TRY(stage_output(p, dtype, pool->compute, &p->out[0]->shape, turns, &pool->out));
     lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool->window.batch, &pool->lanes);
     return OK;
 }
 
-static Status *grad_grad_run(Kernel *k) {
+Status *pool_grad_grad_run(Kernel *k) {
     const Pool *pool = k->own;
     Work work = {.pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
                  .out = stage_target(&pool->out, k, k->out[0]->data),
@@ -256,13 +257,14 @@ static void grad_grad_v2_formula(Formula *f) {
 const Op op_MaxPoolGradGrad = {
     .signature = "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING
                  TWO_FORMATS "; T: {" REAL_TYPES "}",
-    .doc = "Second gradient of MaxPool: what lies at the greatest element of each window.", .shape = grad_grad_shape,
-    .grad = grad_grad_formula, .prepare = grad_grad_prepare, .cpu = ANY_TYPE(grad_grad_run), POOL_FIELDS,
+    .doc = "Second gradient of MaxPool: what lies at the greatest element of each window.", .shape = pool_grad_grad_shape,
+    .grad = grad_grad_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run), POOL_FIELDS,
 };
 const Op op_MaxPoolGradGradV2 = {
     .signature = "MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "}",
-    .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.", .shape = grad_grad_shape,
-    .grad = grad_grad_v2_formula, .prepare = grad_grad_prepare, .cpu = ANY_TYPE(grad_grad_run), .host = BIT(3) | BIT(4),
+    .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.", .shape = pool_grad_grad_shape,
+    .grad = grad_grad_v2_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run),
+    .host = BIT(3) | BIT(4),
     .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };

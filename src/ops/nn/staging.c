@@ -32,7 +32,8 @@ Status *stage_input(Prepare *p, DType dtype, DType compute, const Shape *shape, 
     size_t n = (size_t)stage.count;
     if (planes && stage.count) {
         stage.moves = true;
-        copy_transpose(shape, (const int[]){0, 2, 3, 1}, stage.from_size, &stage.move);
+        Shape flat = SHAPE(shape->dims[0], shape->dims[1], shape_span(shape, 2, shape->rank), 1);
+        copy_transpose(&flat, (const int[]){0, 2, 3, 1}, stage.from_size, &stage.move);
         stage.at_moved = reserve(p, n * stage.from_size);
         p->reordered += (int64_t)(n * stage.from_size);
     }
@@ -47,7 +48,7 @@ Status *stage_output(Prepare *p, DType dtype, DType compute, const Shape *shape,
     TRY(plan_stage(compute, dtype, shape_count(shape), &stage));
     size_t n = (size_t)stage.count;
     if (planes && stage.count) {
-        Shape pixels = SHAPE(shape->dims[0], shape->dims[2], shape->dims[3], shape->dims[1]);
+        Shape pixels = SHAPE(shape->dims[0], shape_span(shape, 2, shape->rank), 1, shape->dims[1]);
         stage.moves = true;
         copy_transpose(&pixels, (const int[]){0, 3, 1, 2}, stage.to_size, &stage.move);
         stage.at_moved = reserve(p, n * stage.to_size);
