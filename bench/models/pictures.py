@@ -153,7 +153,7 @@ def detector_ssd(tiny):
 
     def detect(x):
         scores, boxes = body(x, training=False)
-        found = tf.image.combined_non_max_suppression(tf.expand_dims(decode(boxes, anchors), 2), tf.sigmoid(scores), 20, 50,
+        found = tf.image.combined_non_max_suppression(tf.expand_dims(decode(boxes, anchors), 2), tf.sigmoid(40 * scores), 20, 50,
                                                       0.5, 0.3)
         return found.nmsed_boxes, found.nmsed_scores, found.nmsed_classes, found.valid_detections
     return detect, {"x": pixels(1, n, n, 3)}
@@ -167,7 +167,7 @@ def detector_gather(tiny):
 
     def detect(x):
         scores, boxes = body(x, training=False)
-        best, boxes = tf.reduce_max(tf.nn.softmax(scores[0]), -1), decode(boxes, anchors)[0]
+        best, boxes = tf.reduce_max(tf.nn.softmax(40 * scores[0]), -1), decode(boxes, anchors)[0]
         best, order = tf.math.top_k(best, tf.minimum(100, tf.shape(best)[0]))
         boxes = tf.gather(boxes, order)
         keep = tf.image.non_max_suppression(boxes, best, 20, 0.4)
@@ -281,7 +281,8 @@ def image_to_image(tiny):
         t = tf.reshape(t, [1, m, window, m, window, width])
         q, k, v = tf.unstack(tf.reshape(tf.einsum("bhiwjc,cd->bhwijd", t, qkv),
                                         [1, m, m, window, window, 3, heads, width // heads]), axis=5)
-        score = tf.nn.softmax(tf.einsum("bhwijnd,bhwkmnd->bhwnijkm", q, k) * (width // heads) ** -0.5)
+        score = tf.einsum("bhwijnd,bhwkmnd->bhwnijkm", q, k) * (width // heads) ** -0.5
+        score = tf.reshape(tf.nn.softmax(tf.reshape(score, [m * m, heads, -1, window * window])), score.shape)
         t = tf.reshape(tf.einsum("bhwnijkm,bhwkmnd->bhiwjnd", score, v), [1, m * window, m * window, width])
         return t[:, shift:shift + n, shift:shift + n] if shift else t
     for i in range(4):

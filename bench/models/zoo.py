@@ -88,10 +88,10 @@ def freeze(tf, function, form, folder):
 
 
 def save(tf, network, function, folder):
-    module = tf.Module()
-    module.network, module.function = network if hasattr(network, "variables") else None, function
-    module.held = getattr(network, "held", None)
-    tf.saved_model.save(module, os.path.join(folder, "saved"), signatures=function)
+    archive = tf.keras.export.ExportArchive()
+    archive.track(getattr(network, "body", network))
+    archive.add_endpoint("serve", function)
+    archive.write_out(os.path.join(folder, "saved"), verbose=False)
     from tensorflow.core.protobuf import saved_model_pb2
     with open(os.path.join(folder, "saved", "saved_model.pb"), "rb") as file:
         signature = saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0].signature_def["serving_default"]

@@ -104,7 +104,6 @@ CSRSparseMatrixToSparseTensor(sparse_matrix: variant) -> indices: int64, values:
 CSVDataset(filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: output_types) -> handle: variant; output_types: list({float, double, int32, int64, string}) >= 1; output_shapes: list(shape) >= 1; stateful
 CSVDatasetV2(filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: output_types, exclude_cols: int64) -> handle: variant; output_types: list({float, double, int32, int64, string}) >= 1; output_shapes: list(shape) >= 1; stateful
 CTCBeamSearchDecoder(inputs: T, sequence_length: int32) -> decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T; beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float => [t b ?], [b] -> [? 2], [?], [2], [b @top_paths]
-CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T; merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float => [t b ?], [b] -> [? 2], [?], [2], [b 1]
 CTCLoss(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: T, gradient: T; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false; T: {float, double} = float => [t b c], [n ?], [n], [b] -> [b], [t b c]
 CTCLossV2(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: float, gradient: float; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false => [t b c], [n ?], [n], [b] -> [b], [t b c]
 CacheDataset(input_dataset: variant, filename: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
@@ -133,7 +132,6 @@ CollectiveReduce(input: T) -> data: T; T: {bfloat16, float, half, double, int32,
 CollectiveReduceScatterV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; merge_op: {"Min", "Max", "Mul", "Add"}; final_op: {"Id", "Div"}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; max_subdivs_per_device: int = -1; stateful; distributed
 CollectiveReduceV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; merge_op: {"Min", "Max", "Mul", "Add"}; final_op: {"Id", "Div"}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; max_subdivs_per_device: int = -1; stateful; distributed => X -> X
 CollectiveReduceV3(input: T, communicator: resource, group_assignment: int32) -> data: T; T: {bfloat16, float, half, double, int32, int64}; reduction: {"Min", "Max", "Mul", "Add"}; timeout_seconds: float = 0; stateful; distributed
-CombinedNonMaxSuppression(boxes: float, scores: float, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float, score_threshold: float) -> nmsed_boxes: float, nmsed_scores: float, nmsed_classes: float, valid_detections: int32; pad_per_class: bool = false; clip_boxes: bool = true => (pad_per_class)[b n ? 4], [b n c], =p, =k, [], [] -> [b p*c<k 4], [b p*c<k], [b p*c<k], [b] | [b n ? 4], [b n c], [], =k, [], [] -> [b k 4], [b k], [b k], [b]
 CompositeTensorVariantFromComponents(components: Tcomponents) -> encoded: variant; metadata: string; Tcomponents: list(type) >= 0
 CompositeTensorVariantToComponents(encoded: variant) -> components: Tcomponents; metadata: string; Tcomponents: list(type) >= 0
 CompressElement(components: input_types) -> compressed: variant; input_types: list(type) >= 1
@@ -163,7 +161,6 @@ CopyToMesh(input: T) -> output: T; mesh: string; T: type
 CopyToMeshGrad(input: T, forward_input: T) -> output: T; T: type
 CreateSummaryDbWriter(writer: resource, db_uri: string, experiment_name: string, run_name: string, user_name: string); stateful
 CreateSummaryFileWriter(writer: resource, logdir: string, max_queue: int32, flush_millis: int32, filename_suffix: string); stateful => *
-CropAndResize(image: T, boxes: float, box_ind: int32, crop_size: int32) -> crops: float; T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {"bilinear", "nearest"} = "bilinear"; extrapolation_value: float = 0 => [? ? ? d], [n 4], [n], =[h w] -> [n h w d]
 CropAndResizeGradBoxes(grads: float, image: T, boxes: float, box_ind: int32) -> output: float; T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {"bilinear"} = "bilinear" => *, *, X -> X
 CropAndResizeGradImage(grads: float, boxes: float, box_ind: int32, image_size: int32) -> output: T; T: {float, half, double}; method: {"bilinear", "nearest"} = "bilinear" => *, *, *, ~S:[? ? ? ?] -> S
 CrossReplicaSum(input: T, group_assignment: int32) -> output: T; T: {half, bfloat16, float, double, int32, uint32}; stateful
@@ -314,9 +311,6 @@ ExtractGlimpseV2(input: float, size: int32, offsets: float) -> glimpse: float; c
 ExtractImagePatches(images: T) -> patches: T; ksizes: list(int) >= 4; strides: list(int) >= 4; rates: list(int) >= 4; T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool}; padding: {"SAME", "VALID"} => (padding=SAME)[b h w d] -> [b (h+@strides.1-1)/@strides.1 (w+@strides.2-1)/@strides.2 d*@ksizes.1*@ksizes.2] | [b h w d] -> [b (h-(@ksizes.1-1*@rates.1)+@strides.1-1)/@strides.1 (w-(@ksizes.2-1*@rates.2)+@strides.2-1)/@strides.2 d*@ksizes.1*@ksizes.2]
 ExtractJpegShape(contents: string) -> image_shape: output_type; output_type: {int32, int64} = int32 => [] -> [3]
 ExtractVolumePatches(input: T) -> patches: T; ksizes: list(int) >= 5; strides: list(int) >= 5; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; padding: {"SAME", "VALID"}
-FFT(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64 => X:1.. -> X
-FFT2D(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64 => X:2.. -> X
-FFT3D(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 FFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 Fact() -> fact: string
 FakeParam() -> output: dtype; dtype: type; shape: shape
@@ -368,13 +362,7 @@ GroupByWindowDataset(input_dataset: variant, key_func_other_arguments: Tkey_func
 HSVToRGB(images: T) -> output: T; T: {half, bfloat16, float, double} = float => [B 3] -> [B 3]
 HistogramSummary(tag: string, values: T) -> summary: string; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = float => -> []
 HostConst() -> output: dtype; value: tensor; dtype: type
-IFFT(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64 => X:1.. -> X
-IFFT2D(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64 => X:2.. -> X
-IFFT3D(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 IFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
-IRFFT(input: Tcomplex, fft_length: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64 => [X ?], =[n] -> [X n]
-IRFFT2D(input: Tcomplex, fft_length: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64 => [X ? ?], =[m n] -> [X m n]
-IRFFT3D(input: Tcomplex, fft_length: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
 IRFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
 IdentityReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use IdentityReaderV2")
 IdentityReaderV2() -> reader_handle: resource; container: string = ""; shared_name: string = ""; stateful => -> []
@@ -476,11 +464,6 @@ NcclReduce(input: num_devices * T) -> data: T; reduction: {"min", "max", "prod",
 NearestNeighbors(points: float, centers: float, k: int64) -> nearest_center_indices: int64, nearest_center_distances: float => -> *
 NegTrain(w_in: ref float, w_out: ref float, examples: int32, labels: int32, lr: float); vocab_count: list(int); num_negative_samples: int; stateful; deprecated(19, "no op takes its place")
 NonDeterministicInts(shape: shape_dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful
-NonMaxSuppression(boxes: float, scores: float, max_output_size: int32) -> selected_indices: int32; iou_threshold: float = 0.5 => [n 4], [n], [] -> [?]
-NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> selected_indices: int32; T: {half, float} = float; T_threshold: {half, float} = float => [n 4], [n], [], [] -> [?]
-NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32; T: {half, float} = float; T_threshold: {half, float} = float => [n 4], [n], [], [], [] -> [?]
-NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32; T: {half, float} = float; T_threshold: {half, float} = float; pad_to_max_output_size: bool = false => (pad_to_max_output_size)[n 4], [n], =k, [], [] -> [k], [] | [n 4], [n], [], [], [] -> [?], []
-NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {half, float} = float; pad_to_max_output_size: bool = false => (pad_to_max_output_size)[n 4], [n], =k, [], [], [] -> [k], [k], [] | [n 4], [n], [], [], [], [] -> [?], [?], []
 NonMaxSuppressionWithOverlaps(overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, score_threshold: float) -> selected_indices: int32 => [n n], [n], [], [], [] -> [?]
 NonSerializableDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 OneShotIterator() -> handle: resource; dataset_factory: func; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; container: string = ""; shared_name: string = ""; stateful => -> []
@@ -576,9 +559,6 @@ QuantizedRelu6(features: Tinput, min_features: float, max_features: float) -> ac
 QuantizedReluX(features: Tinput, max_value: float, min_features: float, max_features: float) -> activations: out_type, min_activations: float, max_activations: float; Tinput: {qint8, quint8, qint32, qint16, quint16}; out_type: {qint8, quint8, qint32, qint16, quint16} = quint8
 QuantizedReshape(tensor: T, shape: Tshape, input_min: float, input_max: float) -> output: T, output_min: float, output_max: float; T: type; Tshape: {int32, int64} = int32
 QuantizedResizeBilinear(images: T, size: int32, min: float, max: float) -> resized_images: T, out_min: float, out_max: float; T: {quint8, qint32, float}; align_corners: bool = false; half_pixel_centers: bool = false
-RFFT(input: Treal, fft_length: int32) -> output: Tcomplex; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64 => [X ?], =[n] -> [X n/2+1]
-RFFT2D(input: Treal, fft_length: int32) -> output: Tcomplex; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64 => [X ? ?], =[m n] -> [X m n/2+1]
-RFFT3D(input: Treal, fft_length: int32) -> output: Tcomplex; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
 RFFTND(input: Treal, fft_length: int32, axes: int32) -> output: Tcomplex; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
 RGBToHSV(images: T) -> output: T; T: {half, bfloat16, float, double} = float => [B 3] -> [B 3]
 RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double} => *, V -> [? #V+1], [?], [#V+1]
@@ -632,10 +612,6 @@ RequantizePerChannel(input: T, input_min: float, input_max: float, requested_out
 ResizeArea(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false => [b ? ? c], =[h w] -> [b h w c]
 ResizeBicubic(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false => [b ? ? c], =[h w] -> [b h w c]
 ResizeBicubicGrad(grads: float, original_image: T) -> output: T; T: {float, double}; align_corners: bool = false; half_pixel_centers: bool = false => *, X -> X
-ResizeBilinear(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false => [b ? ? c], =[h w] -> [b h w c]
-ResizeBilinearGrad(grads: float, original_image: T) -> output: T; T: {float, bfloat16, half, double}; align_corners: bool = false; half_pixel_centers: bool = false => *, X -> X
-ResizeNearestNeighbor(images: T, size: int32) -> resized_images: T; T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false => [b ? ? c], =[h w] -> [b h w c]
-ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T; T: {uint8, int8, int32, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false => [b ? ? c], =[h w] -> [b h w c]
 ResourceAccumulatorApplyGradient(handle: resource, local_step: int64, gradient: dtype); dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; stateful
 ResourceAccumulatorNumAccumulated(handle: resource) -> num_accumulated: int32; stateful
 ResourceAccumulatorSetGlobalStep(handle: resource, new_global_step: int64); stateful

@@ -64,7 +64,7 @@
     X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2) X(MaxPool3D) X(MaxPool3DGrad) \
     X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad) \
     X(LSTMBlockCell) X(LSTMBlockCellGrad) X(BlockLSTM) X(BlockLSTMV2) X(BlockLSTMGrad) X(BlockLSTMGradV2) \
-    X(GRUBlockCell) X(GRUBlockCellGrad)
+    X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder)
 
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(StridedSliceAssign) X(ResourceStridedSliceAssign) \
@@ -121,19 +121,24 @@
     X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) X(StringFormat) \
     X(AsString) X(StringNGrams) X(UnicodeDecode) X(UnicodeDecodeWithOffsets) X(UnicodeTranscode) \
     X(UnicodeEncode) X(SparseCross) X(SparseCrossV2) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
+#define IMAGE X(ResizeBilinear) X(ResizeBilinearGrad) X(ResizeNearestNeighbor) X(ResizeNearestNeighborGrad) X(CropAndResize) \
+    X(NonMaxSuppression) X(NonMaxSuppressionV2) X(NonMaxSuppressionV3) X(NonMaxSuppressionV4) X(NonMaxSuppressionV5) \
+    X(CombinedNonMaxSuppression)
+#define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
+    X(IRFFT3D)
 #define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
     X(MatchingFiles)
 
 #define X(Name) extern const Op op_##Name;
-FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IO
+FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL IO
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
 #undef X
 
 #define X(Name) &op_##Name,
 const Op *const all_ops[] = {
-    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IO
+    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL IO
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
     NULL,

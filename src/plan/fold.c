@@ -1,4 +1,5 @@
-// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB. And what constants say
+// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones whose
+// result takes no more than the constants that nobody else reads: these are dropped. And what constants say
 // of shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with waits
 // for no loss.
 //
@@ -37,6 +38,17 @@ static bool reads_shapes_of_scalars(const Node *node, bool flows) {
     return true;
 }
 
+// The most bytes that a result may have: what it replaces, if that is much.
+static size_t most_bytes(const Node *node) {
+    size_t replaced = 0;
+    for (int i = 0; i < node->n_inputs; i++) {
+        const Node *from = node->inputs[i].node;
+        if (is_constant_node(from) && from->uses.n == 1)
+            replaced += tensor_bytes(from->value);
+    }
+    return replaced > MOST_BYTES ? replaced : MOST_BYTES;
+}
+
 static bool may_fold(const Node *node, bool flows) {
     const Op *op = node_op(node);
     if (!op || !op->cpu || op->flow != FLOW_NONE || (op->open && !(op->flags & OP_CACHES)) || node_is_stateful(node) ||
@@ -53,7 +65,7 @@ static bool may_fold(const Node *node, bool flows) {
     const Shape *shape = &node->output_shapes[0];
     if (shape_is_known(shape)) {
         Status *status = shape_bytes(shape, node->output_types[0], &bytes);
-        bool large = status || bytes > MOST_BYTES;
+        bool large = status || bytes > most_bytes(node);
         status_free(status);
         return !large;
     }
@@ -78,7 +90,7 @@ static Status *compute(Draft *draft, const Node *node, Tensor *out) {
     Prepared prepared = {0};
     Status *status = invoke(&binding, &prepared, &kernel, 0);
     prepared_clear(&prepared);
-    if (!status && (!result.buffer || tensor_bytes(&result) > MOST_BYTES))
+    if (!status && (!result.buffer || tensor_bytes(&result) > most_bytes(node)))
         status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "too large to fold");
     if (status)
         tensor_clear(&result);

@@ -16,6 +16,7 @@ extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
 extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
                                uint32_t *out);
+extern void (*const LEVEL(loop_ffts)[2])(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im);
 extern const SoftmaxTable LEVEL(loop_softmaxes);
 extern const WindowTable LEVEL(loop_windows);
 extern const WinogradTable LEVEL(loop_winograd);
@@ -36,6 +37,7 @@ const LoopTable LEVEL(loops) = {
             &INTEGER_LEVEL(loop_args_u32), &INTEGER_LEVEL(loop_args_u64), [TYPE_BOOL] = &INTEGER_LEVEL(loop_args_b8)},
     .dots = LEVEL(loop_dots),
     .transpose = LEVEL(loop_transposes),
+    .fft = LEVEL(loop_ffts),
     .gemm = LEVEL(loop_gemms),
     .softmax = &LEVEL(loop_softmaxes),
     .window = &LEVEL(loop_windows),

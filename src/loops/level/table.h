@@ -108,6 +108,13 @@ typedef struct {
                               int64_t vectors, int64_t tiles, float *c, int64_t ldc, bool add);
 } WinogradTable;
 
+// One pass of Stockham's transform over planes of n rows: level/fft_rows.h.
+typedef struct {
+    int64_t radix, m, step;      // m blocks; neighbours in a row
+    int64_t n, root_step;        // roots: n pairs, of which a pass of n / root_step rows reads each root_step-th
+    const void *roots;
+} FftPass;
+
 typedef struct {
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
@@ -117,6 +124,7 @@ typedef struct {
     const ArgLoops *arg[TYPES];                // NULL for complex types
     const DotsFn *dots;                        // float, double
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
+    void (*const *fft)(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im);  // float, double
     const GemmFn *gemm;                        // [type], NULL for bool
     const SoftmaxTable *softmax;
     const WindowTable *window;

@@ -230,6 +230,9 @@ const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_t
 static void _FusedConv2D_simplify(Formula *f) {
     epilogue_simplify(f, "Conv2D", true);
 }
+static void _FusedConv3D_simplify(Formula *f) {
+    epilogue_simplify(f, "Conv3D", true);
+}
 static void _FusedDepthwiseConv2dNative_simplify(Formula *f) {
     epilogue_simplify(f, "DepthwiseConv2dNative", true);
 }
