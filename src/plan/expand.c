@@ -149,6 +149,8 @@ static Status *expand_node(Expansion *e, Node *node) {
     Formula f = {.graph = e->draft->graph, .scope = node->name, .device = node->device, .node = node, .x = node->inputs,
                  .y = y, .results = results, .n_x = node->n_inputs, .n_y = node->n_outputs};
     f.before = before_of(&f, node);
+    if (!f.before && node->n_inputs && node_flow(node) != FLOW_WHILE && draft_has_flow(e->draft))
+        f.before = node->inputs[0].node;  // constants of what stands for it belong to the same frame
     TRY(f.status);
     Node **controls = NULL;
     int32_t n_controls = 0;
