@@ -47,7 +47,15 @@ def write_workloads(folder):
         os.environ.setdefault("TORCH_PYTHON", sys.executable)
 
 
+def models(arguments):
+    """Benches of whole models as TensorFlow's Python writes them: bench/models."""
+    names = arguments[1:] if arguments[0] == "models" else arguments
+    return subprocess.call([sys.executable, os.path.join(here, "models", "models.py")] + names)
+
+
 def main():
+    if sys.argv[1:2] in (["models"], ["conv3d"]):
+        return models(sys.argv[1:])
     program = os.path.join(build, "bench", "bench")
     if not os.path.exists(program):
         sys.exit("bench: %s is not built: ninja benches" % program)

@@ -2,7 +2,7 @@
 # models — many kinds of models, each run here and by TensorFlow: how far apart the results are, and the times.
 #
 # usage: ./run bench models [NAME...] [--check] [--make] [--rounds N] [--threads N] [--json FILE] [--millrace PATH]
-# A NAME is a model or the beginning of one. Models are made by TensorFlow's Python once, with random weights of a fixed
+# A NAME is a model or the beginning of one; `./run bench conv3d` measures the layers over volumes alone. Models are made by TensorFlow's Python once, with random weights of a fixed
 # seed, and kept with their inputs and its answers in MILLRACE_MODELS (~/.cache/millrace/models) until these files change.
 # --check compares the values of tiny ones only. Times are medians of short rounds in turn, of processes that stand still
 # between them: Millrace and TensorFlow (oneDNN on, graph rewriting on, one step's operations on one thread) at each number
@@ -26,7 +26,8 @@ import capi  # noqa: E402
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(here, "..", "..", "build"))
 STORE = os.environ.get("MILLRACE_MODELS", os.path.expanduser("~/.cache/millrace/models"))
-SOURCES = ["zoo.py", "pictures.py", "sequences.py", "tables.py"]
+SOURCES = ["zoo.py", "pictures.py", "sequences.py", "tables.py", "volumes.py"]
+LAYERS = "conv3d"  # where no name is given, these are left out: they are no models
 TOLERANCE = 1e-4
 ROUND = 0.05     # seconds of steps, at least
 
@@ -219,8 +220,9 @@ def write(root, tiny, names):
     import pictures
     import sequences
     import tables
+    import volumes
     import zoo
-    assert pictures and sequences and tables
+    assert pictures and sequences and tables and volumes
     for name in names:
         folder = os.path.join(root, name)
         try:
@@ -303,7 +305,7 @@ def main():
         return serve(a.serve[0], int(a.serve[1]))
     if a.write:
         return write(a.write, a.tiny, a.names)
-    names = [n for n in names_known() if not a.names or any(n.startswith(x) for x in a.names)]
+    names = [n for n in names_known() if any(n.startswith(x) for x in a.names) or not (a.names or n.startswith(LAYERS))]
     if a.make:
         return make_missing(names, a.tiny) and 0
     if a.check:

@@ -770,50 +770,6 @@ START_TEST(loops_are_simplified) {
 }
 END_TEST
 
-// What an op of a loop is made of stays in the loop, beside the same outside.
-START_TEST(loops_keep_what_ops_expand_to) {
-    Formula *f = &formula;
-    Output x = placeholder(SHAPE(2, 3, 4)), w = constant_ramp(SHAPE(4, 5), 0.1f);
-    AttrValue frame = {.kind = ATTR_STRING, .s = STR("loop")}, equation = {.kind = ATTR_STRING, .s = STR("abc,cd->abd")};
-    AttrValue constant = {.kind = ATTR_BOOL, .b = true};
-    Output in = formula_op(f, "Enter", &x, 1, ATTRS({"frame_name", frame}));
-    Output held = formula_op(f, "Enter", &w, 1, ATTRS({"frame_name", frame}, {"is_constant", constant}));
-    Output inside = formula_of_list(f, "Einsum", (Output[]){Sin(in), held}, 2, ATTRS({"equation", equation}));
-    Output outside = formula_of_list(f, "Einsum", (Output[]){x, w}, 2, ATTRS({"equation", equation}));
-    Output y = Add(formula_1(f, "Exit", inside), outside);
-    GOOD(f->status);
-    Tensor value, out;
-    GOOD(tensor_new(DT_float, SHAPE(2, 3, 4), &value));
-    for (int i = 0; i < 24; i++)
-        ((float *)value.data)[i] = (float)i / 7 - 1;
-    run(BIT(PASS_CSE) | BIT(PASS_FOLD), x, &value, y, &out);
-    float first = ((float *)value.data)[0], wanted = 0;
-    const float *ramp = output_constant(w)->data;
-    for (int c = 0; c < 4; c++)
-        wanted += (sinf(((float *)value.data)[c]) + ((float *)value.data)[c]) * ramp[c * 5];
-    ck_assert(first < 0);
-    ck_assert_float_eq_tol(((float *)out.data)[0], wanted, 1e-5f);
-    tensor_clear(&out);
-    tensor_clear(&value);
-}
-END_TEST
-
-// Of much, what takes no more than the constants that it replaces.
-START_TEST(large_constants_are_folded_where_they_are_replaced) {
-    Formula *f = &formula;
-    Output x = placeholder(SHAPE(3, 1 << 20)), c = constant_ramp(SHAPE(1 << 20, 3), 1e-6f);
-    Output turned = Transpose(c, Ints(1, 0)), y = Add(x, turned);
-    GOOD(f->status);
-    ck_assert_int_eq(count_of(BIT(PASS_FOLD), &x, 1, &y, 1, "Transpose"), 0);
-    Output both[] = {y, Neg(c)};  // somebody else reads it
-    GOOD(f->status);
-    ck_assert_int_eq(count_of(BIT(PASS_FOLD), &x, 1, both, 2, "Transpose"), 1);
-    Output wide = Add(x, Cast(Cast(turned, DT_half), DT_float));  // larger than what it reads
-    GOOD(f->status);
-    ck_assert_int_eq(count_of(BIT(PASS_FOLD), &x, 1, &wide, 1, "Cast"), 1);
-}
-END_TEST
-
 // What constants say of shapes is known once they are folded.
 START_TEST(folding_tells_shapes) {
     Formula *f = &formula;
@@ -969,8 +925,6 @@ int main(void) {
     tcase_add_test(tests, columns_are_spread_by_who_reads_them);
     tcase_add_test(tests, products_are_summed_at_once);
     tcase_add_test(tests, loops_are_simplified);
-    tcase_add_test(tests, loops_keep_what_ops_expand_to);
-    tcase_add_test(tests, large_constants_are_folded_where_they_are_replaced);
     tcase_add_test(tests, folding_tells_shapes);
     tcase_add_test(tests, what_one_node_reads_goes_straight_to_it);
     tcase_add_test(tests, what_dies_into_a_fetched_value_lies_there);

@@ -1,6 +1,7 @@
 // Binary — every op that makes one element of two, with broadcasting: a row of binary.def each.
 #include "ops/math/elementwise.h"
 #include "ops/math/mul_sum.h"
+#include "ops/nn/conv_scaled.h"
 
 #define NOTHING NONE  // the gradient is zero by nature
 
@@ -50,6 +51,13 @@ static Output unspread(Formula *f, Output spread, int depth) {
 // Beside a value of that extent it needn't be: the op spreads it itself.
 static void simplify(Formula *f, const char *op) {
     enum { DEPTH = 4 };
+    Str name = f->node->type->name;
+    if (str_is(name, "Mul"))
+        f->results[0] = conv_simplify_product(f);
+    else if (str_is(name, "Add") || str_is(name, "AddV2"))
+        f->results[0] = conv_simplify_sum(f);
+    if (f->results[0].node)
+        return;
     for (int i = 0; i < 2; i++) {
         const Shape *mine = output_shape(f->x[i]), *other = output_shape(f->x[1 - i]);
         if (mine->rank < 1 || other->rank < 1 || mine->dims[mine->rank - 1] != other->dims[other->rank - 1])

@@ -5,6 +5,7 @@
 // Each pass goes over its rows against the direction of the one before, so that it begins with what is still in the cache:
 // of large images (25 MB each in ResNet-50) that is most of what the second pass reads.
 #include "ops/nn/batch_norm.h"
+#include "ops/nn/conv_scaled.h"
 
 enum { MOST_PARTS = 64, PART_ELEMENTS = 16384, BLOCK_ELEMENTS = 32768 };
 enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_GATE_A, VECTOR_GATE_B, VECTOR_ZEROS, VECTORS };
@@ -334,31 +335,9 @@ static bool only_first_is_read(const Node *node) {
     return true;
 }
 
-static bool is_read_once(const Node *node) {
-    return node->uses.n == 1 && node->uses.p[0].index == 0 && !node->n_controls;
-}
-
 static bool same_format(const Node *a, const Node *b) {
     const AttrValue *x = node_attr_find(a, "data_format"), *y = node_attr_find(b, "data_format");
     return x && y && str_equal(x->s, y->s);
-}
-
-// The convolution that is normalised and nothing else, or NULL. `*out_bias`: what is added in between, or {NULL}.
-static const Node *normalised_conv(const Node *norm, Output *out_bias) {
-    enum { MOST_BYTES = 10 << 20 };  // what folding takes
-    const Node *from = norm->inputs[0].node;
-    *out_bias = (Output){0};
-    if (str_is(from->type->name, "BiasAdd") && is_read_once(from) && same_format(from, norm) &&
-        output_constant(from->inputs[1])) {
-        *out_bias = from->inputs[1];
-        from = from->inputs[0].node;
-    }
-    bool deep = str_is(from->type->name, "Conv3D");
-    if (!deep && !str_is(from->type->name, "Conv2D") && !str_is(from->type->name, "DepthwiseConv2dNative"))
-        return NULL;
-    const Tensor *filter = output_constant(from->inputs[1]);
-    bool fits = filter && filter->dtype == DT_float && filter->shape.rank == (deep ? 5 : 4) && tensor_bytes(filter) <= MOST_BYTES;
-    return fits && is_read_once(from) && same_format(from, norm) ? from : NULL;
 }
 
 // (conv(x, w) + b - mean) s + offset = conv(x, w s) + (b - mean) s + offset, where s = scale / sqrt(variance + epsilon).
@@ -369,20 +348,13 @@ static void norm_simplify(Formula *f) {
     for (int i = 1; i < 5; i++)
         if (!output_constant(f->x[i]) || output_type(f->x[i]) != DT_float)
             return;
-    const Node *conv = normalised_conv(f->node, &bias);
-    if (!conv)
+    const Node *conv = conv_behind(f->x[0], &bias);
+    if (!conv || !same_format(conv, f->node))
         return;
-    Output scale = f->x[1], offset = f->x[2], mean = f->x[3], variance = f->x[4], filter = conv->inputs[1];
+    Output scale = f->x[1], offset = f->x[2], mean = f->x[3], variance = f->x[4];
     Output s = Mul(scale, Rsqrt(Add(variance, Scalar((double)node_float(f->node, "epsilon"), variance))));
     Output shift = Add(offset, Mul(bias.node ? Sub(bias, mean) : Neg(mean), s));
-    const Shape *shape = &output_constant(filter)->shape;
-    bool depthwise = str_is(conv->type->name, "DepthwiseConv2dNative"), deep = str_is(conv->type->name, "Conv3D");
-    Output channels = depthwise ? Reshape(s, formula_ints(f, shape->dims + 2, 2, DT_int32)) : s;
-    const Output in[] = {conv->inputs[0], Mul(filter, channels)};
-    Formula alike = *f;
-    alike.node = conv;
-    Output y = formula_alike(&alike, depthwise ? "DepthwiseConv2dNative" : deep ? "Conv3D" : "Conv2D", in, 2);
-    f->status = alike.status;
+    Output y = conv_scaled(f, conv, s);
     f->results[0] = Like("BiasAdd", y, shift);
 }
 
