@@ -69,7 +69,17 @@ static Status *is_recursive(Reach *reach, Str name, bool *out) {
 typedef struct {
     Draft *draft;
     Reach reach;
+    size_t seen;     // nodes that were asked
+    bool loops;      // one of them enters a frame
 } Expansion;
+
+// Each node is looked at once: functions that call others by the thousand ask again and again.
+static bool has_frames(Expansion *e) {
+    const Graph *graph = e->draft->graph;
+    for (; e->seen < graph->nodes.n; e->seen++)
+        e->loops |= graph->nodes.p[e->seen] && node_flow(graph->nodes.p[e->seen]) == FLOW_ENTER;
+    return e->loops;
+}
 
 // One node to stand for all of the node's control inputs; NULL where it has none.
 static Node *before_of(Formula *f, const Node *node) {
@@ -149,7 +159,7 @@ static Status *expand_node(Expansion *e, Node *node) {
     Formula f = {.graph = e->draft->graph, .scope = node->name, .device = node->device, .node = node, .x = node->inputs,
                  .y = y, .results = results, .n_x = node->n_inputs, .n_y = node->n_outputs};
     f.before = before_of(&f, node);
-    if (!f.before && node->n_inputs && node_flow(node) != FLOW_WHILE && draft_has_flow(e->draft))
+    if (!f.before && node->n_inputs && node_flow(node) != FLOW_WHILE && has_frames(e))
         f.before = node->inputs[0].node;  // constants of what stands for it belong to the same frame
     TRY(f.status);
     Node **controls = NULL;
