@@ -83,7 +83,8 @@ static bool is_2x2(const WindowShape *s) {
 }
 // Every pixel is in one window.
 static bool covers_2x2(const WindowShape *s) {
-    return is_2x2(s) && s->filter_d == 1 && s->stride_d == 1 && s->in_d == s->out_d && !s->pad_front && !s->pad_top && !s->pad_left && s->in_h == 2 * s->out_h && s->in_w == 2 * s->out_w;
+    bool flat = s->filter_d == 1 && s->stride_d == 1 && s->in_d == s->out_d && !s->pad_front;
+    return flat && is_2x2(s) && !s->pad_top && !s->pad_left && s->in_h == 2 * s->out_h && s->in_w == 2 * s->out_w;
 }
 static bool whole_2x2(Part rows, Part columns) {
     return rows.to - rows.from == 2 && columns.to - columns.from == 2;

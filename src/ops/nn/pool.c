@@ -342,7 +342,8 @@ const Op op_MaxPoolV2 = {
     .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
                  PLAIN_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
-    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .host = BIT(1) | BIT(2), .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .host = BIT(1) | BIT(2),
+    .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_MaxPoolGrad = {
     .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
