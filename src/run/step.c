@@ -16,6 +16,7 @@ Status *step_new(Plan *plan, Step **out) {
     step->plan = plan;
     static _Atomic uint64_t made;
     step->last_id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) << RUNS_OF_A_STEP;
+    cancellation_init(&step->cancellation, NULL);
     atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
     atomic_store_explicit(&plan->sweep_step, step_sweep, memory_order_relaxed);
     step->late = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
@@ -92,7 +93,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     if (!step)
         TRY(step_new(plan, &step));
     step->options = options;
-    cancellation_init(&step->cancellation, options->parent);
+    cancellation_adopt(&step->cancellation, options->parent);
     StepContext *context = &step->context;
     context->cancellation = &step->cancellation;
     context->deadline = options->deadline;

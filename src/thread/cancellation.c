@@ -15,10 +15,20 @@ static bool join_parent(Cancellation *child) REQUIRES(child->lock) {
     return !child->parent || child->joined;
 }
 
+static void touch(Cancellation *cancellation) {
+    atomic_store(&cancellation->touched, true);
+}
+
 void cancellation_init(Cancellation *cancellation, Cancellation *parent) {
-    *cancellation = (Cancellation){.lock = MUTEX_INIT, .ended = CONDITION_INIT, .parent = parent};
+    *cancellation = (Cancellation){.lock = MUTEX_INIT, .ended = CONDITION_INIT};
+    cancellation_adopt(cancellation, parent);
+}
+
+void cancellation_adopt(Cancellation *cancellation, Cancellation *parent) {
+    cancellation->parent = parent;
     if (!parent || !parent->parent)
         return;
+    touch(cancellation);
     mutex_lock(&cancellation->lock);
     bool open = join_parent(cancellation);
     mutex_unlock(&cancellation->lock);
@@ -27,6 +37,10 @@ void cancellation_init(Cancellation *cancellation, Cancellation *parent) {
 }
 
 void cancellation_clear(Cancellation *cancellation) {
+    if (!atomic_load(&cancellation->touched)) {
+        cancellation->parent = NULL;
+        return;
+    }
     mutex_lock(&cancellation->lock);
     if (cancellation->joined) {
         mutex_unlock(&cancellation->lock);  // the parent may be running our callback, which takes it
@@ -41,6 +55,7 @@ void cancellation_clear(Cancellation *cancellation) {
     status_free(reason);
     condition_clear(&cancellation->ended);
     mutex_clear(&cancellation->lock);
+    cancellation_init(cancellation, NULL);
 }
 
 static void watch_unlink(CancelWatch *watch) {
@@ -72,6 +87,7 @@ static void run_watches(Cancellation *cancellation) {
 bool cancellation_cancel(Cancellation *cancellation, Status *reason) {
     if (!reason)
         reason = status_new(CANCELLED, __FILE__, __LINE__, "cancelled");
+    touch(cancellation);
     mutex_lock(&cancellation->lock);
     bool first = !cancellation->reason;
     if (first) {
@@ -99,6 +115,7 @@ Status *cancellation_check(Cancellation *cancellation) {
 
 bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch, void (*fn)(void *), void *arg) {
     *watch = (CancelWatch){.fn = fn, .arg = arg};
+    touch(cancellation);
     mutex_lock(&cancellation->lock);
     bool open = !cancellation->reason && join_parent(cancellation);
     if (open) {

@@ -19,6 +19,7 @@ typedef struct CancelWatch {
 
 typedef struct Cancellation {
     _Atomic bool set;
+    _Atomic bool touched;     // somebody watched or cancelled: there is something to clear
     Mutex lock;
     Condition ended;          // a callback that somebody waits for has ended
     Status *reason;           // NULL until set, then unchanged. Guarded by lock
@@ -33,8 +34,11 @@ typedef struct Cancellation {
 
 // `parent` may be NULL and outlives this one; where it is already set, so is this one.
 void cancellation_init(Cancellation *cancellation, Cancellation *parent);
-// Leaves the parent and waits for a cancellation_cancel that is still inside. No watch is registered any more.
+// Leaves the parent and waits for a cancellation_cancel that is still inside. No watch is registered any more. It is then as
+// cancellation_init made it, without a parent; where nothing had happened this costs a look.
 void cancellation_clear(Cancellation *cancellation);
+// Gives one that has none a parent: init for one that is used again and again.
+void cancellation_adopt(Cancellation *cancellation, Cancellation *parent);
 
 // Sets the flag and runs every registered callback once, on this thread, with no lock held. Takes `reason` (NULL stands
 // for a plain CANCELLED). Only the first call counts: false, and the reason freed, for later ones.

@@ -46,6 +46,37 @@ START_TEST(callbacks_run_once_and_not_after_removal) {
 }
 END_TEST
 
+START_TEST(one_is_used_again_and_again) {
+    Cancellation parent, other, c;
+    cancellation_init(&parent, NULL);
+    cancellation_init(&other, NULL);
+    cancellation_init(&c, NULL);
+    for (int i = 0; i < 3; i++) {
+        Waiter waiter = {0};
+        cancellation_adopt(&c, &other);
+        ck_assert(!cancellation_is_set(&c));
+        cancellation_clear(&c);                  // nothing had happened
+        cancellation_adopt(&c, &parent);
+        ck_assert(cancellation_watch(&c, &waiter.watch, run, &waiter));
+        if (i == 1)
+            ck_assert(cancellation_cancel(&c, NULL));
+        ck_assert_int_eq(cancellation_unwatch(&c, &waiter.watch), i != 1);
+        ck_assert_int_eq(waiter.ran, i == 1);
+        cancellation_clear(&c);                  // and now it had
+        ck_assert(!cancellation_is_set(&c));
+        check_code(cancellation_check(&c), CODE_OK);
+    }
+    cancellation_adopt(&c, &parent);
+    ck_assert(cancellation_cancel(&parent, NULL));
+    ck_assert(cancellation_is_set(&c));
+    check_code(cancellation_check(&c), CANCELLED);
+    cancellation_clear(&c);
+    ck_assert(!cancellation_is_set(&c));
+    cancellation_clear(&other);
+    cancellation_clear(&parent);
+}
+END_TEST
+
 static void free_itself(void *arg) {
     Waiter *waiter = arg;
     // From inside its own callback: no wait, and it has run.
@@ -279,6 +310,7 @@ int main(void) {
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, callbacks_run_once_and_not_after_removal);
+    tcase_add_test(cases, one_is_used_again_and_again);
     tcase_add_test(cases, a_callback_may_free_its_watch);
     tcase_add_test(cases, parents_reach_children);
     tcase_add_test(cases, a_child_leaves_its_parent_alone);
