@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "busy.h"
 #include "column.h"
 #include "first.h"
 #include "raw.h"
@@ -308,7 +309,8 @@ int main(int argc, char **argv) {
     bool small = bench_wanted(&options, "startup");
     for (int i = 0; i < ALL_COUNT; i++)
         small = small || bench_wanted(&options, ALL[i]->name);
-    if ((!workloads_run(&options) && !first) || small)
+    bool busy = busy_run(&options);
+    if ((!workloads_run(&options) && !busy && !first) || small)
         small_benches(&options);
     return 0;
 }
