@@ -6,7 +6,7 @@
 #define SELF "ops/signal/fft.c"
 #include "loops/fft.h"
 #include "ops/array/moving.h"
-#include "ops/nn/lanes.h"
+#include "kernel/lanes.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
