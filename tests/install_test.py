@@ -56,12 +56,12 @@ def test_the_headers_are_valid_cpp(prefix, tmp_path):
     assert run(program, LD_LIBRARY_PATH=str(library_folder(prefix))) == VERSION
 
 
-def test_a_stripped_release_has_no_more_than_3_megabytes(prefix, tmp_path):
+def test_a_stripped_release_has_no_more_than_3_2_megabytes(prefix, tmp_path):
     cache = (BUILD / "CMakeCache.txt").read_text()
     run("strip", "-o", tmp_path / "stripped", library_folder(prefix) / "libmillrace.so")
     size = (tmp_path / "stripped").stat().st_size
     optimised = "CMAKE_BUILD_TYPE:STRING=Release" in cache
-    assert 500_000 < size < (3_000_000 if optimised else 10_000_000)
+    assert 500_000 < size < (3_200_000 if optimised else 10_000_000)
 
 
 def test_every_header_compiles_alone_as_c99(prefix):

@@ -278,9 +278,10 @@ int image_program(int argc, char **argv, const ImageNet *net) {
     if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || plan.tested < 1 || (curve && !plan.curve))
         quit("%s: there is nothing to do, or no place for the curve", net->name);
     Pictures data, test;
-    const char *folder = option(argc, argv, "data", FOLDER);
-    bool real = pictures_read(folder, "train", &data) && pictures_read(folder, "t10k", &test);
-    if (!real && option(argc, argv, "data", NULL))
+    const char *wanted = option(argc, argv, "data", NULL), *folder = wanted ? wanted : FOLDER;
+    bool none = !strcmp(folder, "none");
+    bool real = !none && pictures_read(folder, "train", &data) && pictures_read(folder, "t10k", &test);
+    if (!real && wanted && !none)
         quit("%s: has no pictures to learn: the four IDX files of a data set like MNIST are expected", folder);
     if (!real) {
         pictures_make(4000, 1, &data);

@@ -5,7 +5,7 @@
 #include "ops/op.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
 // One output coordinate: the two input ones that it lies between, and how near the second is.

@@ -9,7 +9,7 @@
 #include "kernel/lanes.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
 #ifdef T  // ---------------------------------------- once per type
