@@ -69,7 +69,7 @@ static void run_async(const PluginState *state, TF_OpKernelContext *context) {
 
 static Status *check_outputs(const Kernel *k) {
     for (int i = 0; i < k->n_out; i++)
-        NEED(k->out[i]->data, INTERNAL, "Missing %d-th output from the kernel", i);
+        NEED(k->out[i]->buffer, INTERNAL, "Missing %d-th output from the kernel", i);
     return OK;
 }
 

@@ -72,14 +72,15 @@ TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext *ctx, int i) {
     return i >= 0 && i < ctx->k->n_out ? (TF_DataType)output_type(ctx, i) : (TF_DataType)0;
 }
 
-// Output i in that shape: made by the machine beforehand where the shape function knew it.
+// Output i in that shape: made now, or by an earlier call of this kernel. It is there if it has a buffer: a slot that was
+// emptied after an earlier step still points to where that step's value lay.
 static Status *make_output(TF_OpKernelContext *ctx, int i, DType dtype, const Shape *shape) {
     TRY(check_index(i, ctx->k->n_out, "output"));
     NEED(dtype == output_type(ctx, i), INVALID_ARGUMENT, "output %d is a %s, not a %s", i,
          dtype_name(output_type(ctx, i)), dtype_name(dtype));
     NEED(shape_is_known(shape), INVALID_ARGUMENT, "the shape of output %d isn't known", i);
     const Tensor *out = ctx->k->out[i];
-    if (!out->data)
+    if (!out->buffer)
         return kernel_output(ctx->k, i, *shape);
     NEED(shape_equal(&out->shape, shape), INVALID_ARGUMENT, "output %d is allocated as %s, but its shape is %s", i,
          shape_text(shape), shape_text(&out->shape));
@@ -100,7 +101,7 @@ void TF_SetOutput(TF_OpKernelContext *ctx, int i, const TF_Tensor *tensor, TF_St
 
 static Status *get_output(TF_OpKernelContext *ctx, int i, TF_Tensor **out) {
     TRY(check_index(i, ctx->k->n_out, "output"));
-    NEED(ctx->k->out[i]->data, FAILED_PRECONDITION, "output %d is not allocated yet", i);
+    NEED(ctx->k->out[i]->buffer, FAILED_PRECONDITION, "output %d is not allocated yet", i);
     return view(ctx->k->out[i], out);
 }
 
