@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "thread/pool_internal.h"
+#include "thread/quota.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -55,6 +56,8 @@ int pool_cpu_count(void) {
         if (!failed)
             break;
     }
+    int paid = quota_processors("");
+    count = paid && paid < count ? paid : count;
     count = count < 1 ? 1 : count > POOL_MOST_THREADS ? POOL_MOST_THREADS : count;
     atomic_store_explicit(&pool.cpus, count, memory_order_relaxed);
     return count;

@@ -37,7 +37,8 @@ FALLIBLE bool pool_submit(TaskFn *fn, void *arg);
 // reused and end when idle for two seconds. False when no thread can be made: then the caller runs it.
 FALLIBLE bool pool_elastic(TaskFn *fn, void *arg);
 
-// The most threads, the caller included, that work at once. By default the CPUs that the process may use (affinity).
+// The most threads, the caller included, that work at once. By default the CPUs that the process may use: by its affinity,
+// and by the quota of its control group.
 int pool_limit(void);
 // From an explicit configuration: 1 to POOL_MOST_THREADS; 0 returns to the default. Workers already made stay.
 void pool_set_limit(int threads);
