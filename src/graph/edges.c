@@ -40,6 +40,8 @@ static uint32_t *use_place(Use use, const Node *from) {
 
 // ---------------------------------------- lists of uses
 
+enum { LINK = sizeof(void *) };  // a spare block begins with where the next one is
+
 static int block_class(uint32_t room) {
     return 31 - __builtin_clz(room);
 }
@@ -48,7 +50,7 @@ static void block_give_back(Graph *graph, UseList *uses) {
     if (!uses->room)
         return;
     Use **spare = &graph->spare_uses[block_class(uses->room)];
-    memcpy(uses->p, spare, sizeof *spare);
+    memcpy(uses->p, spare, LINK);
     *spare = uses->p;
 }
 
@@ -60,7 +62,7 @@ static bool uses_reserve(Node *from, size_t n) {
     uint32_t room = (uint32_t)controls_room(n);
     Use **spare = &graph->spare_uses[block_class(room)], *p = *spare;
     if (p)
-        memcpy(spare, p, sizeof *spare);
+        memcpy(spare, p, LINK);
     else
         p = arena_aligned(&graph->arena, room * sizeof *p, _Alignof(Use));
     if (!p)

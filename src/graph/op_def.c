@@ -41,9 +41,9 @@ static Status *kind_from_text(Str text, AttrKind *out_kind, bool *out_list) {
     bool is_list = str_starts(text, STR("list(")) && text.p[text.n - 1] == ')';
     if (is_list)
         inner = (Str){text.p + 5, text.n - 6};
-    for (AttrKind kind = ATTR_STRING; kind <= ATTR_FUNC; kind++)
-        if (kind != ATTR_PLACEHOLDER && str_is(inner, attr_kind_name(kind, false))) {
-            *out_kind = kind;
+    for (int kind = ATTR_STRING; kind <= ATTR_FUNC; kind++)
+        if (kind != ATTR_PLACEHOLDER && str_is(inner, attr_kind_name((AttrKind)kind, false))) {
+            *out_kind = (AttrKind)kind;
             *out_list = is_list;
             return OK;
         }

@@ -84,9 +84,9 @@ static Status *parse_outputs(Parser *p) {
 // ---------------------------------------- attributes
 
 static AttrKind kind_of(Str word) {
-    for (AttrKind kind = ATTR_STRING; kind <= ATTR_FUNC; kind++)
-        if (kind != ATTR_PLACEHOLDER && str_is(word, attr_kind_name(kind, false)))
-            return kind;
+    for (int kind = ATTR_STRING; kind <= ATTR_FUNC; kind++)
+        if (kind != ATTR_PLACEHOLDER && str_is(word, attr_kind_name((AttrKind)kind, false)))
+            return (AttrKind)kind;
     return ATTR_NONE;
 }
 
