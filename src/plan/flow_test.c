@@ -163,7 +163,6 @@ static const struct {
 };
 
 START_TEST(conditions_of_any_kind) {
-    AUTO(arena) Arena arena = {0};
     AUTO(text) Text nodes = {0};
     const char *type = conditions[_i].type;
     text_format(&nodes, "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } } node { name: 'y' op: '%s' "

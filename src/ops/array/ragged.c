@@ -236,7 +236,7 @@ static void ragged_grad(Formula *f) {
     Output values = f->x[1], one = Int(1), shape = ShapeOf(values);
     Output rows = Gather(shape, Int(0), Int(0)), numbers = Range(one, Add(rows, one), one);
     Output outer = Slice(ShapeOf(f->y[0]), Ints(0), Ints(ragged + 1)), zero = Int(0);
-    const FormulaAttr attrs[] = {{"row_partition_types", *node_attr_find(f->node, "row_partition_types")}, {NULL}};
+    const FormulaAttr attrs[] = {{"row_partition_types", *node_attr_find(f->node, "row_partition_types")}, {0}};
     Node *laid = formula_node(f, "RaggedTensorToTensor",
                               (FormulaArg[]){{&outer, 1, false}, {&numbers, 1, false}, {&zero, 1, false}, {f->x + 3, n, true}}, 4, attrs);
     Output inner = Slice(shape, Ints(1), Ints(-1));

@@ -89,7 +89,7 @@ static Output gelu(Formula *f, Output x, bool exact) {
 
 static Output norm_apart(Formula *f, Output y, const Output *vectors) {
     const FormulaAttr attrs[] = {{"epsilon", ATTR_OF_FLOAT(node_float(f->node, "epsilon"))}, {"is_training", ATTR_OF_BOOL(false)},
-                                 {"data_format", *node_attr_find(f->node, "data_format")}, {NULL}};
+                                 {"data_format", *node_attr_find(f->node, "data_format")}, {0}};
     const Output in[] = {y, vectors[0], vectors[1], vectors[2], vectors[3]};
     return formula_op(f, "FusedBatchNormV3", in, 5, attrs);
 }
@@ -100,12 +100,12 @@ static Output part_apart(Formula *f, Output y, Str name, const Output *args) {
         return norm_apart(f, y, args);
     if (str_is(name, "BiasAdd"))
         return formula_op(f, "BiasAdd", (const Output[]){y, args[0]}, 2,
-                          format ? (const FormulaAttr[]){{"data_format", *format}, {NULL}} : NULL);
+                          format ? (const FormulaAttr[]){{"data_format", *format}, {0}} : NULL);
     if (str_is(name, "Add"))
         return Add(y, args[0]);
     if (str_is(name, "LeakyRelu"))
         return formula_op(f, "LeakyRelu", &y, 1,
-                          (const FormulaAttr[]){{"alpha", ATTR_OF_FLOAT(node_float(f->node, "leakyrelu_alpha"))}, {NULL}});
+                          (const FormulaAttr[]){{"alpha", ATTR_OF_FLOAT(node_float(f->node, "leakyrelu_alpha"))}, {0}});
     int activation = activation_named(name);
     return activation >= 0 ? formula_op(f, activations[activation].name, &y, 1, NULL) : gelu(f, y, str_is(name, EXACT_GELU));
 }
