@@ -202,6 +202,8 @@ static int by_id(const void *a, const void *b) {
 
 // In the order of the session's graph. A walk that met most of the graph doesn't sort it.
 static void sort_needed(Pruning *p, const Graph *graph) {
+    if (!p->needed.n)
+        return;  // all that is fetched is fed
     if (p->needed.n < graph->nodes.n / 16) {
         qsort(p->needed.p, p->needed.n, sizeof *p->needed.p, by_id);
         return;
