@@ -243,12 +243,19 @@ static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool ass
     return status;
 }
 
-// What is asked for must be possible even where folding will leave nothing of it.
+// What is asked for must be possible even where folding will leave nothing of it. Nodes that stand for a plan's own loops
+// (plan/loops.h) can't be asked for.
 Status *pass_requests(Draft *draft) {
     const Graph *graph = draft->graph;
     bool any = false;
-    for (size_t i = 0; i < graph->nodes.n && !any; i++)
-        any = graph->nodes.p[i] && graph->nodes.p[i]->device.n;
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const Node *node = graph->nodes.p[i];
+        if (!node)
+            continue;
+        NEED(node_flow(node) != FLOW_LOOP, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): only plans make such nodes",
+             NODE_ARGS(node));
+        any |= node->device.n > 0;
+    }
     return any ? placing_run(draft, check_groups, false) : OK;
 }
 
