@@ -177,11 +177,21 @@ static Status *sync_parent(Str path) {
     return status;
 }
 
+// A rename puts a file in the place of whatever has the name, for root even of /dev/null.
+static Status *check_not_device(const char *name) {
+    struct stat info;
+    NEED(lstat(name, &info) || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || S_ISLNK(info.st_mode),
+         FAILED_PRECONDITION, "%s; is not a file, so no file takes its place", name);
+    return OK;
+}
+
 Status *disk_rename(Str from, Str to) {
     AUTO(text) Text source = {0};
     AUTO(text) Text target = {0};
     TRY(native(from, &source));
     TRY(native(to, &target));
+    TRY(check_not_device(source.p));
+    TRY(check_not_device(target.p));
     if (rename(source.p, target.p))
         return SYSTEM_ERROR(from);
     return sync_parent(text_str(&target));
