@@ -207,7 +207,7 @@ static void check_narrow(const Line *line, const Mode *mode, const Tensors *got)
     double base = mode->forced == DT_half ? 2e-3 : 1.6e-2;
     Tolerance tolerance = {line->loose ? 4 * base : base, line->loose ? 4 * base : base};
     for (size_t i = 0; i < got->n && i < exact.n; i++) {
-        Tensor wanted AUTO(tensor) = {0};
+        AUTO(tensor) Tensor wanted = {0};
         if (got->p[i].dtype == exact.p[i].dtype)
             wanted = tensor_retain(&exact.p[i]);
         else if (!check_ok(line, mode->what, tensor_cast(&exact.p[i], got->p[i].dtype, &wanted)))
@@ -298,7 +298,7 @@ static void check_shape_line(const Line *line) {
         check_error(line, "shape", status);
         status_free(status);
     } else if (check_ok(line, "shape", status)) {
-        Text text AUTO(text) = {0};
+        AUTO(text) Text text = {0};
         for (int i = 0; i < trial.node->n_outputs; i++) {
             text_add(&text, i ? STR(", ") : STR(""));
             const Shape *shape = &trial.node->output_shapes[i];
@@ -308,7 +308,7 @@ static void check_shape_line(const Line *line) {
                 shape_print(&text, shape);
         }
         // Spaces and commas within brackets are the same.
-        Text wanted AUTO(text) = {0};
+        AUTO(text) Text wanted = {0};
         for (size_t i = 0; i < line->expected.n; i++)
             text_char(&wanted, line->expected.p[i] == ',' ? ' ' : line->expected.p[i]);
         for (size_t i = 0; i < text.n; i++)

@@ -81,7 +81,7 @@ bool tensor_same_bits(const Tensor *a, const Tensor *b) {
 
 static const char *explain(const Tensor *got, const Tensor *wanted) {
     static char text[1024];
-    Text message AUTO(text) = {0};
+    AUTO(text) Text message = {0};
     LiteralStyle style = {.most = 64, .edge = 4};
     text_add(&message, STR("got "));
     literal_print(&message, got, &style);
@@ -115,9 +115,9 @@ static Status *compare_any(Str *text, const Tensor *got, const char **difference
     text->n -= end;
     if (!item.n)
         return OK;
-    Text shape AUTO(text) = {0};
+    AUTO(text) Text shape = {0};
     text_format(&shape, "zeros%.*s", STR_ARGS(item));
-    Tensor zeros AUTO(tensor) = {0};
+    AUTO(tensor) Tensor zeros = {0};
     TRY(literal_parse(text_str(&shape), DT_bool, &zeros, NULL));
     static char message[128];
     if (!shape_equal(&zeros.shape, &got->shape)) {
@@ -133,7 +133,7 @@ static Status *compare_one(const Line *line, Str *text, const Tensor *got, DType
     if (text->n && text->p[0] == '_')
         return compare_any(text, got, difference);
     NEED(text->n, INVALID_ARGUMENT, "there are more results than the line expects");
-    Tensor wanted AUTO(tensor) = {0};
+    AUTO(tensor) Tensor wanted = {0};
     size_t used;
     Status *status = literal_parse(*text, got->dtype, &wanted, &used);
     if (status && widest != DT_INVALID) {

@@ -133,7 +133,7 @@ static Status *differentiate(Loss *loss, uint64_t *seed, bool *any) {
     else if (xs.n && loss->n && elements <= MOST_ELEMENTS)
         status = autodiff_gradients(trial->graph, (Str){0}, loss->ys, loss->n, xs.p, (int)xs.n, dys, dxs);
     for (size_t i = 0; !status && i < xs.n; i++) {
-        Tensor gradient AUTO(tensor) = {0};
+        AUTO(tensor) Tensor gradient = {0};
         if (!dxs[i].node)
             continue;
         *any = true;

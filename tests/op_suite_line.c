@@ -111,7 +111,8 @@ static bool is_host(const Expression *call, int arg) {
 }
 
 static Status *round_to(Tensor *value, DType dtype) {
-    Tensor narrow AUTO(tensor) = {0}, wide;
+    AUTO(tensor) Tensor narrow = {0};
+    Tensor wide;
     TRY(tensor_cast(value, dtype, &narrow));
     TRY(tensor_cast(&narrow, value->dtype, &wide));
     tensor_clear(value);
@@ -154,7 +155,7 @@ static Status *run(Trial *trial, const Output *fetches, int n_fetches, Node *con
     for (size_t i = 0; feed && i < trial->values.n; i++)
         if (!vec_push(&feeds, &trial->values.p[i])) {
             vec_clear(&feeds);
-            FAIL(RESOURCE_EXHAUSTED, "out of memory");
+            return OUT_OF_MEMORY;
         }
     StepSignature signature = {.feeds = trial->feeds.p, .fetches = fetches, .targets = targets,
                                .n_feeds = (int)feeds.n, .n_fetches = n_fetches, .n_targets = n_targets};
@@ -176,7 +177,7 @@ static Status *run_before(Trial *trial) {
     if (trial->build.inits.n)
         TRY(run(trial, NULL, 0, trial->build.inits.p, (int)trial->build.inits.n, false, NULL));
     for (size_t i = 0; i < trial->line->before.n; i++) {
-        ExpressionBuild build AUTO(expression_build) = {.graph = trial->graph, .forced_attr = -1};
+        AUTO(expression_build) ExpressionBuild build = {.graph = trial->graph, .forced_attr = -1};
         Node *node;
         TRY(expression_build(&build, trial->line->before.p[i], &node));
         if (build.inits.n)

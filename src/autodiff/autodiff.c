@@ -128,7 +128,7 @@ static Status *run(Graph *graph, Str prefix, const Output *ys, int ny, const Out
     uint64_t edit = graph->edit;
     Gradient *found = ARENA_ARRAY(&a.arena, Gradient, nx);
     Status *status = found ? differentiate(&a, prefix, ys, ny, xs, nx, dys, sparse, found)
-                           : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                           : OUT_OF_MEMORY;
     for (size_t i = a.replaced.n; status && i-- > 0;)
         graph_swap_nodes(a.replaced.p[i].node, a.replaced.p[i].twin);
     while (status && graph->nodes.n > a.first_new)

@@ -222,7 +222,7 @@ static Status *loop_build(Autodiff *a, Frame *loop) {
     TRY(check_form(a, loop));
     Str wanted = str_format(&a->arena, "%.*s/%.*s_grad", (int)a->scope.n, a->scope.p, (int)loop->name.n, loop->name.p);
     Output *first = ARENA_ARRAY(&a->arena, Output, loop->vars.n), count;
-    NEED(wanted.p && first, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(wanted.p && first);
     loop->back_name = str_format(&a->arena, "%.*s/%d", (int)wanted.n, wanted.p, loop->cond->id);
     NEED_MEMORY(loop->back_name.p);
     TRY(count_forward(a, loop, &count));

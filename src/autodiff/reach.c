@@ -54,7 +54,7 @@ static Status *enter(Autodiff *a, Frame *frame, bool backward, Output value, boo
 static Status *remember(Autodiff *a, Map *map, Output key, Output value) {
     Str bytes = str_format(&a->arena, "%d:%d", key.node->id, key.index);
     Output *kept = ARENA_NEW(&a->arena, Output);
-    NEED(bytes.p && kept, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(bytes.p && kept);
     *kept = value;
     NEED_MEMORY(map_set(map, bytes, kept));
     return OK;

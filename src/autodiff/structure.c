@@ -45,7 +45,7 @@ static Status *branch_make(Autodiff *a, Branch *parent, Output pred, int side, B
     if (!branch) {
         branch = ARENA_NEW(&a->arena, Branch);
         Str kept = str_copy(&a->arena, (Str){key, (size_t)n});
-        NEED(branch && kept.p, RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(branch && kept.p);
         *branch = (Branch){parent, pred, side, parent ? parent->depth + 1 : 1};
         NEED(branch->depth <= MAX_BRANCHES, INVALID_ARGUMENT, "conditionals are nested deeper than %d", MAX_BRANCHES);
         NEED_MEMORY(map_set(&a->branches, kept, branch));

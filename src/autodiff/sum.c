@@ -70,7 +70,7 @@ Gradient partial_sum(Autodiff *a, Formula *f, Output of) {
         return p->parts[0];
     Output *list = ARENA_ARRAY(&a->arena, Output, p->n);
     if (!list) {
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
         return (Gradient){0};
     }
     bool sparse = true;

@@ -171,7 +171,7 @@ static const ToyValue *toy_compute(Toy *toy, Output o, ToyPlace place) {
 }
 
 static const ToyValue *toy_eval(Toy *toy, Output o, ToyPlace place) {
-    Text key AUTO(text) = {0};
+    AUTO(text) Text key = {0};
     text_format(&key, "%d:%d", o.node->id, o.index);
     for (int i = 0; i < place.depth; i++)
         text_format(&key, ":%d", place.at[i]);

@@ -10,7 +10,7 @@ void formula_begin(Autodiff *a, Formula *f, Frame *frame, Str name) {
     if (name.n)
         f->scope = str_format(&a->arena, "%.*s/%.*s_grad", (int)a->scope.n, a->scope.p, (int)name.n, name.p);
     if (!f->scope.p)
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
 }
 
 // What a node of the backward loop reads from the forward side comes to it through lists and Enters.
@@ -125,7 +125,7 @@ static Status *visit_arrays(Visit *v) {
     f->dx = ARENA_ARRAY(arena, Output, f->n_x);
     f->dx_indices = ARENA_ARRAY(arena, Output, f->n_x);
     f->dx_shape = ARENA_ARRAY(arena, Output, f->n_x);
-    NEED(f->y && f->dy && f->dx && f->dx_indices && f->dx_shape, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(f->y && f->dy && f->dx && f->dx_indices && f->dx_shape);
     for (int i = 0; i < f->n_y; i++)
         f->y[i] = (Output){node, i};
     return OK;
@@ -180,7 +180,7 @@ static Status *run_gradient_function(Visit *v, Str function) {
     int n = 0;
     FormulaArg *args = ARENA_ARRAY(&v->a->arena, FormulaArg, f->n_x + f->n_y);
     Str name = str_copy(&v->a->arena, function);  // with a NUL
-    NEED(args && name.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(args && name.p);
     for (int i = 0; i < f->n_x; i++)
         args[n++] = (FormulaArg){&f->x[i], 1, false};
     for (int i = 0; i < f->n_y; i++) {

@@ -66,7 +66,12 @@ Code code_from_errno(int error);                   // ENOENT -> NOT_FOUND ...
         if (__builtin_expect(try_status_ != NULL, 0))     \
             return try_status_;                           \
     } while (0)
-#define NEED_MEMORY(pointers) NEED(pointers, RESOURCE_EXHAUSTED, "out of memory")
+#define OUT_OF_MEMORY status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory")
+#define NEED_MEMORY(pointers)                             \
+    do {                                                  \
+        if (__builtin_expect(!(pointers), 0))             \
+            return OUT_OF_MEMORY;                         \
+    } while (0)
 #define BUG(...) FAIL(INTERNAL, __VA_ARGS__)
 
 #define AUTO(type) __attribute__((cleanup(type##_auto)))

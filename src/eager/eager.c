@@ -106,7 +106,7 @@ static Status *call_key(const EagerCall *call, Text *out) {
         text_add(out, (Str){(const char *)call->lists, (size_t)call->n_args * sizeof *call->lists});
     for (int i = 0; i < call->n_attrs; i++)
         key_value(out, &call->attrs[i]);
-    NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!out->failed);
     return OK;
 }
 

@@ -53,7 +53,7 @@ Status *bundle_writer_open(Str prefix, BundleWriter *out) {
     text_add(&out->prefix, prefix);
     bundle_data_name(prefix, 0, 1, &name);
     Status *status = out->prefix.failed || name.failed
-                         ? status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory")
+                         ? OUT_OF_MEMORY
                          : disk_writer_open(&out->data, text_str(&name));
     if (status)
         bundle_writer_drop(out);

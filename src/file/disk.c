@@ -82,7 +82,7 @@ Status *disk_read_at(int fd, uint64_t offset, void *out, size_t n, Str path) {
 static Status *read_all(int fd, uint64_t size, Text *out, Str path) {
     size_t step = size < (1u << 30) ? (size_t)size + 1 : (size_t)1 << 30;
     for (;;) {
-        NEED(text_reserve(out, step), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(text_reserve(out, step));
         ssize_t got = read(fd, out->p + out->n, step);
         if (got < 0 && errno == EINTR)
             continue;
@@ -129,12 +129,12 @@ Status *disk_match(Str pattern, DiskPaths *out) {
         char *path = strdup(found.gl_pathv[i]);
         if (!path || !vec_push(&out->paths, path)) {
             free(path);
-            status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+            status = OUT_OF_MEMORY;
         }
     }
     globfree(&found);
     TRY(status);
-    NEED(result != GLOB_NOSPACE, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(result != GLOB_NOSPACE);
     if (out->paths.n > first)
         qsort(out->paths.p + first, out->paths.n - first, sizeof *out->paths.p, by_bytes);
     return OK;

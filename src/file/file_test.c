@@ -34,10 +34,10 @@ static Tensor tensor(const char *text) {
 }
 
 static void same(const Tensor *got, const char *wanted) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     literal_print(&text, got, NULL);
-    Tensor other AUTO(tensor) = tensor(wanted);
-    Text expected AUTO(text) = {0};
+    AUTO(tensor) Tensor other = tensor(wanted);
+    AUTO(text) Text expected = {0};
     literal_print(&expected, &other, NULL);
     ck_assert_str_eq(text.p, expected.p);
 }
@@ -52,7 +52,7 @@ START_TEST(checksums) {
 END_TEST
 
 START_TEST(snappy) {
-    Text out AUTO(text) = {0};
+    AUTO(text) Text out = {0};
     GOOD(snappy_decode((Str){"\x0a\x04" "ab\x11\x02", 6}, 100, &out));  // "ab", then 8 bytes from 2 back
     ck_assert_str_eq(out.p, "ababababab");
     BAD(DATA_LOSS, snappy_decode((Str){"\x0a\x04" "ab\x11\x03", 6}, 100, &out));  // from before the beginning
@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(table_of_many) {
     enum { N = 30000 };
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     TableEntry *entries = ARENA_ARRAY(&arena, TableEntry, N);
     for (int i = 0; i < N; i++)
         entries[i] = (TableEntry){str_format(&arena, "layer/%05d/kernel", i), str_format(&arena, "%d", i * 7)};
@@ -74,7 +74,7 @@ START_TEST(table_of_many) {
     GOOD(disk_writer_open(&writer, in_folder("table")));
     GOOD(table_write(&writer, entries, N));
     GOOD(disk_writer_commit(&writer));
-    Text bytes AUTO(text) = {0};
+    AUTO(text) Text bytes = {0};
     GOOD(disk_read(in_folder("table"), &bytes));
     Table table;
     GOOD(table_read(text_str(&bytes), STR("table"), &table));
@@ -101,9 +101,9 @@ END_TEST
 
 static void save(const char *name) {
     BundleWriter writer;
-    Tensor f AUTO(tensor) = tensor("[[1 2] [3 4]]"), s AUTO(tensor) = tensor("[\"\" \"abc\" \"\\0\\xff\"]");
-    Tensor e AUTO(tensor) = tensor("int32 zeros[0 3]"), half AUTO(tensor) = tensor("half 1.5");
-    Tensor low AUTO(tensor) = tensor("[[1 2 3] [4 5 6]]"), high AUTO(tensor) = tensor("[[7 8 9]]");
+    AUTO(tensor) Tensor f = tensor("[[1 2] [3 4]]"), s = tensor("[\"\" \"abc\" \"\\0\\xff\"]");
+    AUTO(tensor) Tensor e = tensor("int32 zeros[0 3]"), half = tensor("half 1.5");
+    AUTO(tensor) Tensor low = tensor("[[1 2 3] [4 5 6]]"), high = tensor("[[7 8 9]]");
     Shape whole = SHAPE(3, 3);
     Slice first = {2, {0, 0}, {2, SLICE_ALL}}, last = {2, {2, 0}, {1, SLICE_ALL}};
     GOOD(bundle_writer_open(in_folder(name), &writer));
@@ -120,7 +120,7 @@ static void save(const char *name) {
 
 static void check(BundleReader *reader, const char *name, const Slice *slice, const char *wanted) {
     BundleEntry entry;
-    Tensor got AUTO(tensor) = {0};
+    AUTO(tensor) Tensor got = {0};
     GOOD(bundle_find(reader, str_of(name), &entry));
     GOOD(bundle_read(reader, str_of(name), &entry, slice, &got));
     same(&got, wanted);
@@ -176,7 +176,7 @@ END_TEST
 START_TEST(dropped_writer_leaves_nothing) {
     save("old");
     BundleWriter writer;
-    Tensor f AUTO(tensor) = tensor("[9 9]");
+    AUTO(tensor) Tensor f = tensor("[9 9]");
     GOOD(bundle_writer_open(in_folder("old"), &writer));
     GOOD(bundle_add(&writer, STR("f"), &f));
     bundle_writer_drop(&writer);
@@ -197,13 +197,13 @@ START_TEST(merges) {
     Slice slices[] = {{1, {0}, {2}}, {1, {2}, {1}}};
     for (int i = 0; i < 2; i++) {
         BundleWriter writer;
-        Tensor part AUTO(tensor) = tensor(values[i]);
+        AUTO(tensor) Tensor part = tensor(values[i]);
         GOOD(bundle_writer_open(in_folder(i ? "parts/b" : "parts/a"), &writer));
         GOOD(bundle_add(&writer, i ? STR("own b") : STR("own a"), &part));
         GOOD(bundle_add_slice(&writer, STR("cut"), &whole, &slices[i], &part));
         GOOD(bundle_commit(&writer));
     }
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     Str prefixes[3];
     prefixes[0] = str_copy(&arena, in_folder("parts/a"));
     prefixes[1] = str_copy(&arena, in_folder("parts/b"));
@@ -239,16 +239,16 @@ END_TEST
 START_TEST(slice_keys) {
     static const int64_t numbers[] = {0, 1, 63, 64, 8191, 8192, 1 << 20, 1ll << 27, 1ll << 34, 1ll << 41, 1ll << 48,
                                       1ll << 55, 1ll << 62, INT64_MAX};
-    Text before AUTO(text) = {0};
+    AUTO(text) Text before = {0};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         Slice slice = {1, {numbers[i]}, {SLICE_ALL}};
-        Text key AUTO(text) = {0};
+        AUTO(text) Text key = {0};
         slice_key(STR("v"), &slice, &key);
         ck_assert(i == 0 || str_compare(text_str(&before), text_str(&key)) < 0);
         before.n = 0;
         text_add(&before, text_str(&key));
     }
-    Text key AUTO(text) = {0};
+    AUTO(text) Text key = {0};
     Slice slice = {1, {64}, {SLICE_ALL}};
     slice_key(STR("a\0b"), &slice, &key);
     ck_assert(str_equal(text_str(&key), STR("\0a\0\xff" "b\0\1\1\1\xc0\x40\x7f")));

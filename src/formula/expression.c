@@ -121,7 +121,7 @@ static Status *read_shape(Reader *r, Shape *out) {
 static Status *read_literal(Reader *r, Term *out) {
     peek(r);
     size_t first = r->at, used;
-    Tensor value AUTO(tensor) = {0};
+    AUTO(tensor) Tensor value = {0};
     Status *status = literal_parse(rest(r), DT_INVALID, &value, &used);
     if (status)
         return status_prefix(status, "in the literal at column %zu: ", first + 1);
@@ -152,7 +152,7 @@ static Status *read_list(Reader *r, bool host, Term *out) {
         else
             status = read_term(r, host, &item);
         if (!status && !vec_push(&items, item))
-            status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+            status = OUT_OF_MEMORY;
     }
     out->kind = TERM_LIST;
     out->n = (int)items.n;
@@ -226,7 +226,7 @@ static Status *read_inside(Reader *r, Expression *e) {
             status = read_term(r, host, &term);
         any = true;
         if (!status && !vec_push(&args, term))
-            status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+            status = OUT_OF_MEMORY;
     }
     any = !status && take(r, ';');
     while (any && !status && peek(r) != ')') {
@@ -236,12 +236,12 @@ static Status *read_inside(Reader *r, Expression *e) {
         else
             status = read_attr(r, &attr);
         if (!status && !vec_push(&attrs, attr))
-            status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+            status = OUT_OF_MEMORY;
     }
     e->args = ARENA_ARRAY(r->arena, Term, args.n);
     e->attrs = ARENA_ARRAY(r->arena, AttrText, attrs.n);
     if (!status && (!e->args || !e->attrs))
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = OUT_OF_MEMORY;
     if (!status) {
         memcpy(e->args, args.n ? args.p : e->args, args.n * sizeof(Term));
         memcpy(e->attrs, attrs.n ? attrs.p : e->attrs, attrs.n * sizeof(AttrText));

@@ -134,7 +134,7 @@ static Status *build_nested(Call *call, int arg) {
 }
 
 static DType natural_type(const Term *term) {
-    Tensor value AUTO(tensor) = {0};
+    AUTO(tensor) Tensor value = {0};
     if (term->kind != TERM_LITERAL)
         return DT_float;
     Status *status = literal_parse(term->text, DT_INVALID, &value, NULL);
@@ -172,7 +172,7 @@ static Status *make_leaf(Call *call, int arg, const Term *term, Output *out) {
         for (int i = 0; i < call->signature->n_attrs && wanted == DT_INVALID; i++)
             if (str_is(call->signature->attrs[i].name, "T") || str_is(call->signature->attrs[i].name, "dtype"))
                 wanted = call->bound[i];
-    Tensor value AUTO(tensor) = {0};
+    AUTO(tensor) Tensor value = {0};
     if (term->kind == TERM_SHAPE) {
         value.dtype = wanted == DT_INVALID ? DT_float : wanted;
         value.shape = term->shape;
@@ -227,7 +227,7 @@ static Status *add_attrs(Call *call, NodeBuilder *builder) {
 static Status *finish(Call *call, Node **out) {
     Str name;
     TRY(graph_unique_name(call->build->graph, call->signature->name, &name));
-    NodeBuilder builder AUTO(builder);
+    AUTO(builder) NodeBuilder builder;
     builder_init(&builder, call->build->graph, call->signature->name, name);
     if (call->outermost && call->build->device.n)
         builder_device(&builder, call->build->device);
@@ -242,7 +242,7 @@ static Status *finish(Call *call, Node **out) {
 }
 
 static Status *build_call(ExpressionBuild *build, const Expression *e, bool outermost, Node **out) {
-    Call call AUTO(call) = {.build = build, .e = e, .signature = &e->type->signature, .outermost = outermost};
+    AUTO(call) Call call = {.build = build, .e = e, .signature = &e->type->signature, .outermost = outermost};
     NEED(e->n_args <= call.signature->n_inputs, INVALID_ARGUMENT, "%.*s takes %d arguments, got %d",
          STR_ARGS(e->type->name), call.signature->n_inputs, e->n_args);
     NEED(call.signature->n_attrs <= MOST_ATTRS, INVALID_ARGUMENT, "%.*s has too many attributes", STR_ARGS(e->type->name));

@@ -155,7 +155,7 @@ START_TEST(refused) {
 END_TEST
 
 START_TEST(too_deep) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     for (int i = 0; i < 100000; i++)
         text_add(&text, STR("Neg("));
     ck_assert(!text.failed);

@@ -24,7 +24,7 @@ bool formula_is_zero(Output output) {
 // ---------------------------------------- nodes
 
 static Status *unique_name(Formula *f, const char *op, Str *out) {
-    Text wanted AUTO(text) = {0};
+    AUTO(text) Text wanted = {0};
     text_add(&wanted, f->scope);
     if (f->scope.n)
         text_char(&wanted, '/');
@@ -37,7 +37,7 @@ static Status *add_node(Formula *f, const char *op, const FormulaArg *args, int 
                         Node **out) {
     Str name;
     TRY(unique_name(f, op, &name));
-    NodeBuilder builder AUTO(builder);
+    AUTO(builder) NodeBuilder builder;
     builder_init(&builder, f->graph, str_of(op), name);
     if (f->device.n)
         builder_device(&builder, f->device);
@@ -149,7 +149,7 @@ Output formula_tensor(Formula *f, const Tensor *value) {
 Output formula_number(Formula *f, double value, DType dtype) {
     if (f->status)
         return (Output){0};
-    Tensor tensor AUTO(tensor) = {0};
+    AUTO(tensor) Tensor tensor = {0};
     Status *status = tensor_new(dtype, SCALAR_SHAPE, &tensor);
     if (!status && !store_number(dtype, value, tensor.data))
         status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "no number is of type %s", dtype_name(dtype));
@@ -167,7 +167,7 @@ Output formula_scalar(Formula *f, double value, Output like) {
 static Output integers(Formula *f, const int64_t *values, int n, int rank, DType dtype) {
     if (f->status)
         return (Output){0};
-    Tensor tensor AUTO(tensor) = {0};
+    AUTO(tensor) Tensor tensor = {0};
     Status *status = tensor_new(dtype, rank ? SHAPE(n) : SCALAR_SHAPE, &tensor);
     if (!status && dtype != DT_int32 && dtype != DT_int64)
         status = status_new(INTERNAL, __FILE__, __LINE__, "indices of type %s", dtype_name(dtype));

@@ -147,7 +147,7 @@ static Status *lower_if(Formula *f, Controls *controls) {
     Arena *arena = &f->graph->arena;
     Output *switched = ARENA_ARRAY(arena, Output, n), *no = ARENA_ARRAY(arena, Output, n_out),
            *yes = ARENA_ARRAY(arena, Output, n_out);
-    NEED(switched && no && yes, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(switched && no && yes);
     Node *pivots[2];
     Controls sides[2];
     Side then_side = {.name = "then", .side = 1, .results = yes}, else_side = {.name = "else", .side = 0, .results = no};
@@ -175,7 +175,7 @@ static Status *choose_from(Choice *c, int k, const Output *in, Node *pivot, Outp
            *yes = ARENA_ARRAY(arena, Output, c->n_out);
     char name[32];
     snprintf(name, sizeof name, "branch%d", k);
-    NEED(switched && no && yes, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(switched && no && yes);
     if (k == c->branches->n - 1) {  // in[] is already on this branch's side
         Side last = {.ref = &c->branches->funcs[k], .name = name, .results = results};
         const Function *function;
@@ -250,7 +250,7 @@ static bool is_invariant(const Function *function, const FunctionDef *body, int 
 
 static Status *find_invariants(const Function *function, int n, bool *out) {
     const Signature *signature = &function->type.signature;
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     const FunctionDef *body;
     TRY(function_body(function, &arena, &body));
     for (int i = 0; i < n && signature->n_inputs == n && signature->n_outputs == n; i++)
@@ -361,7 +361,7 @@ static Status *lower_while(Formula *f) {
     int n = f->n_x;
     Loop loop = {f, n, ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, Output, n), ARENA_ARRAY(arena, Output, n),
                  ARENA_ARRAY(arena, Output, n), ARENA_ARRAY(arena, Output, n)};
-    NEED(loop.same && loop.merged && loop.inside && loop.choices && loop.next, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(loop.same && loop.merged && loop.inside && loop.choices && loop.next);
     NEED(n > 0, UNIMPLEMENTED, "a While without variables");
     const FuncRef *ref;
     const Function *body;

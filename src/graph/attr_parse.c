@@ -111,7 +111,7 @@ static Status *scan_element(Scan *scan, DType dtype, void *element) {
     case DT_string: {
         Str s;
         TRY(scan_quoted(scan, &s));
-        NEED(tstring_assign(element, s), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(tstring_assign(element, s));
         return OK;
     }
     default: return scan_integer(scan, dtype, element);
@@ -137,7 +137,7 @@ static Status *scan_tensor(Scan *scan, Tensor *out) {
         TRY(scan_element(scan, dtype, (char *)tensor.data + (size_t)i * dtype_size(dtype)));
     }
     SCAN_NEED(scan_char(scan, '}'), scan, "expected } behind %lld elements", (long long)count);
-    NEED(vec_push(scan->tensors, tensor.buffer), RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(vec_push(scan->tensors, tensor.buffer));
     *out = tensor_retain(&tensor);  // the list's reference, since AUTO gives up ours
     return OK;
 }
@@ -205,7 +205,7 @@ Status *scan_list(Scan *scan, AttrKind kind, char close, AttrValue *out) {
         SCAN_NEED(scan->list.n < INT32_MAX, scan, "the list is too long");
         AttrValue element;
         TRY(scan_single(scan, kind, &element));
-        NEED(vec_push(&scan->list, element), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(vec_push(&scan->list, element));
     }
     return pack_list(scan, kind, out);
 }

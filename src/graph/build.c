@@ -15,7 +15,7 @@ static void builder_fail(NodeBuilder *builder, Status *error) {
 #define BUILDER_MEMORY(builder, condition)                                  \
     do {                                                                    \
         if (!(condition)) {                                                 \
-            BUILDER_ERROR((builder), RESOURCE_EXHAUSTED, "out of memory");  \
+            builder_fail((builder), OUT_OF_MEMORY);                         \
             return;                                                         \
         }                                                                   \
     } while (0)
@@ -260,8 +260,7 @@ Status *node_new(Graph *graph, const NodeParts *parts, Node **out) {
     node->output_shapes = arena_aligned(&graph->arena, n * sizeof(Shape), _Alignof(Shape));
     node->handles = n <= sizeof no_handles / sizeof *no_handles ? no_handles
                                                                 : ARENA_ARRAY(&graph->arena, HandleShape *, n);
-    NEED(node->name.p && node->device.p && node->inputs && node->controls && node->output_shapes && node->handles,
-         RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(node->name.p && node->device.p && node->inputs && node->controls && node->output_shapes && node->handles);
     for (size_t i = 0; i < n; i++)
         node->output_shapes[i] = UNKNOWN_SHAPE;
     *out = node;

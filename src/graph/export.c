@@ -50,7 +50,7 @@ static Status *export_library(const Graph *graph, Text *out) {
         TRY(PROTO_ENCODE(RegisteredGradientProto, &def, &one));
         add_field(&all, FunctionDefLibraryProto_registered_gradients, text_str(&one));
     }
-    NEED(!all.failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!all.failed);
     add_field(out, GraphDef_library, text_str(&all));
     return OK;
 }
@@ -64,6 +64,6 @@ Status *graph_to_proto(const Graph *graph, Text *out) {
     AUTO(text) Text encoded = {0};
     TRY(PROTO_ENCODE(VersionDef, &versions, &encoded));
     add_field(out, GraphDef_versions, text_str(&encoded));
-    NEED(!out->failed && !encoded.failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!out->failed && !encoded.failed);
     return OK;
 }

@@ -210,7 +210,7 @@ Status *function_set_gradient(Graph *graph, Str function, Str gradient) {
     FunctionGradient *entry = ARENA_NEW(&graph->arena, FunctionGradient);
     NEED_MEMORY(entry);
     *entry = (FunctionGradient){str_copy(&graph->arena, function), str_copy(&graph->arena, gradient)};
-    NEED(entry->function.p && entry->gradient.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(entry->function.p && entry->gradient.p);
     NEED_MEMORY(vec_reserve(&library->gradient_order, library->gradient_order.n + 1));
     NEED_MEMORY(map_set(&library->gradients, entry->function, entry));
     library->gradient_order.p[library->gradient_order.n++] = entry;

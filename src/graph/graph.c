@@ -12,7 +12,7 @@ Status *graph_new(Graph **out) {
     graph->functions = calloc(1, sizeof *graph->functions);
     if (!graph->functions) {
         free(graph);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     graph->versions = (Versions){.producer = GRAPH_DEF_VERSION, .min_consumer = GRAPH_DEF_MIN_CONSUMER};
     *out = graph;

@@ -1,7 +1,7 @@
 // Graph — nodes, edges and a library of functions. Node — one operation in a graph, with its attributes resolved.
 //
 // Owner: a Graph is counted (the client and each session hold it). Everything in it lies in its arena and lives as long
-// as it does; TF_Operation is a Node. Not locked: whoever shares a graph between threads holds the lock (api/graph.c).
+// as it does; TF_Operation is a Node. Not locked: whoever shares a graph between threads holds the lock (api/tf/graph.c).
 // Order: nodes are kept in the order of their creation and, but for back edges into a Merge, after their inputs.
 #pragma once
 #include <stdatomic.h>

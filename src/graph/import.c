@@ -111,7 +111,7 @@ static Status *add_functions(Importer *m) {
         TRY(PROTO_DECODE(RegisteredGradientProto, &m->arena, m->registered.p[i], &def));
         FunctionGradient entry = {str_copy(&m->graph->arena, def->registered_op_type),
                                   str_copy(&m->graph->arena, def->gradient_func)};
-        NEED(entry.function.p && entry.gradient.p, RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(entry.function.p && entry.gradient.p);
         NEED_MEMORY(vec_push(&m->graph->functions->registered, entry));
     }
     return OK;

@@ -211,7 +211,7 @@ Status *import_results(Importer *m, ImportResults *out) {
     out->return_outputs = ARENA_ARRAY(&out->arena, Output, options->n_return_outputs);
     out->return_nodes = ARENA_ARRAY(&out->arena, Node *, options->n_return_nodes);
     out->unused_mappings = ARENA_ARRAY(&out->arena, TensorName, options->n_input_map);
-    NEED(out->return_outputs && out->return_nodes && out->unused_mappings, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(out->return_outputs && out->return_nodes && out->unused_mappings);
     for (int i = 0; i < options->n_return_outputs; i++)
         TRY(return_output(m, options->return_outputs[i], &out->return_outputs[i]));
     for (int i = 0; i < options->n_return_nodes; i++) {

@@ -127,7 +127,7 @@ static Status *list_arguments(Inliner *l) {
     }
     l->types = ARENA_ARRAY(&l->arena, DType, l->n_arguments);
     l->arguments = ARENA_ARRAY(&l->arena, Output, l->n_arguments);
-    NEED(l->types && l->arguments, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(l->types && l->arguments);
     int at = 0;
     for (int i = 0; i < signature->n_inputs; i++) {
         int64_t count;

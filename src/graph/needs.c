@@ -250,7 +250,7 @@ static bool predicate_holds(const Checked *c, const Term *term, int k) {
 // "rank(logits) >= 1 is required, but logits has shape []"
 static Status *violation(const Checked *c, const Condition *condition, int k) {
     const Term *terms[] = {&condition->left, &condition->right};
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     text_format(&text, "%.*s is required", STR_ARGS(condition->text));
     int n = 0;
     for (int i = 0; i < 2; i++) {

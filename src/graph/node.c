@@ -49,7 +49,7 @@ Status *node_set_attr(Node *node, Str name, const AttrValue *value) {
     // Others may share the attributes that it has.
     AttrEntry *own = ARENA_ARRAY(&graph->arena, AttrEntry, node->n_attrs + 1);
     Str key = at < node->n_attrs ? node->attrs[at].name : str_copy(&graph->arena, name);
-    NEED(own && key.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(own && key.p);
     if (node->n_attrs)
         memcpy(own, node->attrs, (size_t)node->n_attrs * sizeof *own);
     own[at] = (AttrEntry){key, copy};

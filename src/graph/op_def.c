@@ -117,7 +117,7 @@ static Status *names_are_unique(const Signature *signature) {
         const void *side = i < signature->n_inputs ? (const void *)signature->inputs : signature->outputs;
         NEED(map_find(&names, arg->name) != side, INVALID_ARGUMENT, "two arguments are named '%.*s'",
              STR_ARGS(arg->name));
-        NEED(map_set(&names, arg->name, (void *)side), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(map_set(&names, arg->name, (void *)side));
     }
     return OK;
 }
@@ -126,7 +126,7 @@ static Status *attrs_by_name(const Signature *signature, Map *out) {
     for (int i = 0; i < signature->n_attrs; i++) {
         AttrSpec *spec = &signature->attrs[i];
         NEED(!map_find(out, spec->name), INVALID_ARGUMENT, "two attributes are named '%.*s'", STR_ARGS(spec->name));
-        NEED(map_set(out, spec->name, spec), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(map_set(out, spec->name, spec));
     }
     return OK;
 }
@@ -136,7 +136,7 @@ static Status *signature_args(const OpDef *def, Arena *arena, Signature *out) {
     TRY(attrs_by_name(out, &attrs));
     out->inputs = ARENA_ARRAY(arena, ArgSpec, def->input_arg.n);
     out->outputs = ARENA_ARRAY(arena, ArgSpec, def->output_arg.n);
-    NEED(out->inputs && out->outputs, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(out->inputs && out->outputs);
     for (size_t i = 0; i < def->input_arg.n; i++)
         TRY(status_prefix(arg_spec(&def->input_arg.p[i], out, &attrs, arena, &out->inputs[i]), "input '%.*s'",
                           STR_ARGS(def->input_arg.p[i].name)));
@@ -162,7 +162,7 @@ Status *signature_from_op_def(const OpDef *def, Arena *arena, TensorList *tensor
     TRY(copy_name(arena, def->name, &signature.name));
     signature.attrs = ARENA_ARRAY(arena, AttrSpec, def->attr.n);
     signature.control_outputs = ARENA_ARRAY(arena, Str, def->control_output.n);
-    NEED(signature.attrs && signature.control_outputs, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(signature.attrs && signature.control_outputs);
     for (size_t i = 0; i < def->attr.n; i++)
         TRY(status_prefix(attr_spec(&def->attr.p[i], arena, tensors, &signature.attrs[i]), "attribute '%.*s'",
                           STR_ARGS(def->attr.p[i].name)));
@@ -231,7 +231,7 @@ Status *signature_to_op_def(const Signature *signature, Arena *arena, OpDef *out
     def.output_arg.p = args_to_proto(signature, signature->outputs, signature->n_outputs, arena);
     def.output_arg.n = (size_t)signature->n_outputs;
     def.attr.p = ARENA_ARRAY(arena, OpDef_AttrDef, signature->n_attrs);
-    NEED(def.input_arg.p && def.output_arg.p && def.attr.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(def.input_arg.p && def.output_arg.p && def.attr.p);
     for (def.attr.n = 0; def.attr.n < (size_t)signature->n_attrs; def.attr.n++)
         TRY(attr_spec_to_proto(&signature->attrs[def.attr.n], arena, &def.attr.p[def.attr.n]));
     def.control_output.p = signature->control_outputs;
@@ -286,7 +286,7 @@ Status *node_to_proto(const Node *node, Arena *arena, NodeDef *out) {
     TRY(inputs_to_proto(node, arena, &def));
     def.attr.p = ARENA_ARRAY(arena, AttrValueEntry, node->n_attrs);
     AttrValueProto *values = ARENA_ARRAY(arena, AttrValueProto, node->n_attrs);
-    NEED(def.attr.p && values, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(def.attr.p && values);
     for (int i = 0; i < node->n_attrs; i++) {
         if (node->attrs[i].value.kind == ATTR_NONE && !node->attrs[i].value.is_list)
             continue;

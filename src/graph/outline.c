@@ -105,7 +105,7 @@ static Status *add_arg_shape(Outliner *o, int i) {
     ArgAttrsEntry *entry = &o->def.arg_attr.p[i];
     AttrValueEntry *attr = ARENA_NEW(&o->arena, AttrValueEntry);
     entry->value = ARENA_NEW(&o->arena, FunctionDef_ArgAttrs);
-    NEED(entry->value && attr, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(entry->value && attr);
     attr->value = ARENA_NEW(&o->arena, AttrValueProto);
     NEED_MEMORY(attr->value);
     AttrValue shapes = {.kind = ATTR_SHAPE, .is_list = true, .n = 1, .shapes = &edge.node->output_shapes[edge.index]};
@@ -144,7 +144,7 @@ static Status *collect_body(Outliner *o) {
     size_t n = o->spec->n_nodes < 0 ? o->graph->nodes.n : (size_t)o->spec->n_nodes;
     o->body = ARENA_ARRAY(&o->arena, Node *, n);
     o->node_names = ARENA_ARRAY(&o->arena, Str, o->graph->nodes.n);
-    NEED(o->body && o->node_names, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(o->body && o->node_names);
     for (size_t i = 0; i < n; i++) {
         Node *node = o->spec->n_nodes < 0 ? o->graph->nodes.p[i] : o->spec->nodes[i];
         if (o->spec->n_nodes < 0 && (!node || is_input_node(o, node)))
@@ -289,7 +289,7 @@ static Status *add_controls(Outliner *o) {
     AUTO(map) Map used = {0};
     o->signature.control_output.p = ARENA_ARRAY(&o->arena, Str, n);
     o->def.control_ret.p = ARENA_ARRAY(&o->arena, StringEntry, n);
-    NEED(o->signature.control_output.p && o->def.control_ret.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(o->signature.control_output.p && o->def.control_ret.p);
     for (size_t i = 0; i < n; i++) {
         const Node *node = o->spec->controls[i];
         NEED(node && node->graph == o->graph && node->id >= 0 && o->node_names[node->id].n, INVALID_ARGUMENT,

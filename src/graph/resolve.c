@@ -171,7 +171,7 @@ static Status *check_allowed(const AttrSpec *spec, const AttrValue *value) {
         Str s = types ? str_of(dtype_name(type)) : value->is_list ? value->ss[i] : value->s;
         if (is_allowed(&spec->allowed, type, s))
             continue;
-        Text list AUTO(text) = {0};
+        AUTO(text) Text list = {0};
         for (int j = 0; j < spec->allowed.n; j++) {
             text_add(&list, j ? STR(", ") : STR(""));
             text_add(&list, types ? str_of(dtype_name(spec->allowed.types[j])) : spec->allowed.ss[j]);

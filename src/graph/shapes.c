@@ -56,7 +56,7 @@ static Status *frame_open(Frame *frame, const Node *node) {
     const Tensor **value = few_in ? frame->value : ARENA_ARRAY(&frame->arena, const Tensor *, n_in);
     const HandleShape **handle = few_in ? frame->handle : ARENA_ARRAY(&frame->arena, const HandleShape *, n_in);
     HandleShape **handle_out = few_out ? frame->handle_out : ARENA_ARRAY(&frame->arena, HandleShape *, n_out);
-    NEED(in && out && value && handle && handle_out, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(in && out && value && handle && handle_out);
     for (int i = 0; i < n_in; i++) {
         Output from = node->inputs[i];
         in[i] = from.node ? from.node->output_shapes[from.index] : UNKNOWN_SHAPE;
@@ -156,7 +156,7 @@ static Status *infer(Frame *frame, Node *node) {
 
 // "<message> for '{{node a}} = Add[...](x, y)' with input shapes: [2], [3]."
 static Status *shape_error(Status *status, const Frame *frame, const Node *node) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     text_format(&text, "%s for '{{node %.*s}} = %.*s(", status_message(status), NODE_ARGS(node));
     for (int i = 0; i < node->n_inputs && i < FEW; i++) {
         Str name = node->inputs[i].node ? node->inputs[i].node->name : STR("?");

@@ -22,7 +22,7 @@ typedef struct {
 } Parser;
 
 #define NOT_AN_ATTR ((void *)(intptr_t)-1)
-#define PUSH(v, ...) NEED(vec_push((v), __VA_ARGS__), RESOURCE_EXHAUSTED, "out of memory")
+#define PUSH(v, ...) NEED_MEMORY(vec_push((v), __VA_ARGS__))
 enum { FEW = 16 };
 
 static void parser_clear(Parser *p) {
@@ -228,7 +228,7 @@ static Status *check_names(Parser *p) {
             if (map_find(&p->names, name))
                 return duplicate(p, name);
             void *value = i < p->attrs.n ? (void *)(i + 1) : NOT_AN_ATTR;
-            NEED(map_set(&p->names, name, value), RESOURCE_EXHAUSTED, "out of memory");
+            NEED_MEMORY(map_set(&p->names, name, value));
             continue;
         }
         for (size_t k = 0; k < i; k++)

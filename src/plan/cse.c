@@ -97,7 +97,7 @@ Status *pass_cse(Draft *draft) {
     Node **order = malloc((count + 1) * sizeof *order), **table = calloc(room, sizeof *table);
     size_t n;
     Status *status = order && table ? graph_order(draft->graph, order, &n)
-                                    : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                                    : OUT_OF_MEMORY;
     if (!status)
         status = merge_all(draft, order, n, table, room - 1);
     free(order);

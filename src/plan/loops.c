@@ -234,7 +234,7 @@ static Status *raise_round(Draft *draft, bool *out_any) {
     int32_t *lands = malloc(most * sizeof *lands);
     Status *status = r.order && r.nodes && r.by_frame && lands
                          ? raise_innermost(&r, lands, out_any)
-                         : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                         : OUT_OF_MEMORY;
     free(r.order);
     free(r.nodes);
     free(r.by_frame);

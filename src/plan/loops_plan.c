@@ -156,7 +156,7 @@ static Status *split(Splitting *s) {
     bool *lasts = calloc(s->n + 1, sizeof *lasts);
     Output *edges = calloc(outputs, sizeof *edges);
     Status *status = lasts && edges ? take_out(s, lasts, edges)
-                                    : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                                    : OUT_OF_MEMORY;
     free(lasts);
     free(edges);
     return status;
@@ -167,7 +167,7 @@ Status *loop_split(LoopDraft *loop, Draft *lasting) {
     Splitting s = {.loop = loop, .lasting = lasting, .order = malloc(n * sizeof *s.order),
                    .copies = calloc(n, sizeof *s.copies)};
     Status *status = s.order && s.copies ? split(&s)
-                                         : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                                         : OUT_OF_MEMORY;
     free(s.order);
     free(s.copies);
     return status;

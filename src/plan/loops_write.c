@@ -352,7 +352,7 @@ static Status *put_node(Writing *w, LoopDraft *loop, int body) {
             good = good && vec_push(&exits, looped(w, i)->node);
     loop->results = malloc((exits.n + 1) * sizeof *loop->results);
     Status *status = good && loop->results ? make_node(w, body, &exits, &made)
-                                           : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                                           : OUT_OF_MEMORY;
     for (size_t i = 0; i < exits.n && !status; i++) {
         loop->results[loop->n_results++] = variable_of(w, exits.p[i]);
         status = leave_by(w->r->draft, exits.p[i], made, (int)i);
@@ -369,7 +369,7 @@ static Status *write(Writing *w) {
     NEED_MEMORY(loop);
     if (!vec_push(&loops->all, loop)) {
         free(loop);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     TRY(find_ends(w));
     loop->n_variables = (int32_t)w->merges.n;

@@ -180,7 +180,7 @@ static Status *list_drops(Plan *plan) {
     if (!plan->drops || !count) {
         free(last);
         free(count);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     for (int32_t s = 0; s < plan->n_slots; s++)
         if (last[s] >= 0 && last[s] != INT32_MAX)

@@ -233,7 +233,7 @@ static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool ass
                        .able = calloc(n + 1, 8)};
     Status *status = placing.group && placing.feasible && placing.able
                          ? groups(&placing)
-                         : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                         : OUT_OF_MEMORY;
     if (!status && assigns)
         status = assign(&placing);
     free(placing.group);

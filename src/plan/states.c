@@ -85,7 +85,7 @@ Status *node_states_open(NodeStates *states, const Node *node, struct ResourceTa
     NodeState *state = find_or_add(states, node);
     Status *status = OK;
     if (!state)
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = OUT_OF_MEMORY;
     else if (!state->state)
         status = open_state(state, node, resources);
     if (!status)

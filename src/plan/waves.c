@@ -87,7 +87,7 @@ static Status *arrange(Plan *plan, Node **order, size_t n, const Standing *stand
     plan->starts = ARENA_ARRAY(&plan->arena, PlanStart, n_starts);
     if (!sorted || !plan->waves || !plan->starts) {
         free(sorted);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     size_t at = 0;
     for (int32_t w = 0; w < n_waves; w++) {

@@ -72,7 +72,7 @@ static Status *part_begin(Writer *w, size_t *slot, size_t *start) {
     if (w->p)
         write_varint(w, w->lengths.p[*slot]);
     else
-        NEED(vec_push(&w->lengths, 0), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(vec_push(&w->lengths, 0));
     *start = w->n;
     return OK;
 }
@@ -170,7 +170,7 @@ static Status *write_message(Writer *w, const MessageType *type, const char *mes
 static Status *write_twice(Writer *w, const MessageType *type, const void *message, Text *out) {
     TRY(write_message(w, type, message, false, PROTO_DEPTH));
     size_t total = w->n;
-    NEED(text_reserve(out, total), RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(text_reserve(out, total));
     w->p = out->p + out->n;
     w->n = 0;
     w->next = 0;

@@ -73,7 +73,7 @@ static Status *drop_doubles(const MessageType *entry, List *list) {
         if (place != at)
             memcpy(place, at, entry->size);
         if (!first && list->n > 16)
-            NEED(map_set(&seen, map_key(entry, place), place), RESOURCE_EXHAUSTED, "out of memory");
+            NEED_MEMORY(map_set(&seen, map_key(entry, place), place));
     }
     list->n = kept;
     return OK;

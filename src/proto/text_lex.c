@@ -223,7 +223,7 @@ Status *lex_string(Lexer *r, Str *out) {
     if (!view.p) {
         while (lex_peek(r, 0) == '"' || lex_peek(r, 0) == '\'')
             TRY(take_quoted(r, NULL));
-        NEED(!r->scratch.failed, RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(!r->scratch.failed);
         view = str_copy(r->arena, text_str(&r->scratch));
         NEED_MEMORY(view.p);
     }

@@ -159,6 +159,6 @@ static Status *print_message(Text *out, const MessageType *type, const char *mes
 
 Status *proto_print(const MessageType *type, const void *message, Text *out) {
     TRY(print_message(out, type, message, false, 0));
-    NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!out->failed);
     return OK;
 }

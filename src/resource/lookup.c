@@ -189,7 +189,7 @@ static Status *put(Map *rows, Str key, const Tensor *value) {
         memcpy(row->key, key.p, key.n);
     Status *status = tensor_copy(value, &row->value);
     if (!status && !map_set(rows, (Str){row->key, key.n}, row))
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = OUT_OF_MEMORY;
     if (status)
         row_free(row);
     return status;

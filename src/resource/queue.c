@@ -200,7 +200,7 @@ static void waiter_finish(Waiter *waiter) {
     Tensor *out = NULL;
     if (!status && is_dequeue(waiter)) {
         out = calloc((size_t)width, sizeof *out);
-        status = out ? gather(waiter, out) : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = out ? gather(waiter, out) : OUT_OF_MEMORY;
     }
     for (int c = 0; status && out && c < width; c++)
         tensor_clear(&out[c]);
@@ -246,7 +246,7 @@ static Status *insufficient_status(const Queue *queue, int64_t wanted) {
 }
 
 static Status *reserve(TupleRing *ring, size_t n) {
-    NEED(ring_reserve(ring, n), RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(ring_reserve(ring, n));
     return OK;
 }
 
@@ -413,7 +413,7 @@ static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Ca
     waiter->components = calloc((size_t)queue->width, sizeof *waiter->components);
     if (!waiter->components) {
         waiter_free(waiter);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     for (int c = 0; c < queue->width; c++)
         waiter->components[c] = tensor_retain(&components[c]);

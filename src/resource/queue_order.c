@@ -63,7 +63,7 @@ void queue_pick(Queue *queue, TupleRing *to) {
 }
 
 Status *queue_put_back(Queue *queue, TupleRing *from) {
-    NEED(ring_reserve(&queue->ring, from->n), RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(ring_reserve(&queue->ring, from->n));
     while (from->n > 0) {
         memcpy(ring_push(&queue->ring), ring_at(from, from->n - 1), (size_t)from->width * sizeof(Tensor));
         ring_drop_back(from);

@@ -61,7 +61,7 @@ static Status *key_of(Str container, Str name, const ResourceType *type, Text *o
     text_add(out, name);
     text_char(out, 0);
     text_add(out, str_of(type->name));
-    NEED(!out->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!out->failed);
     return OK;
 }
 
@@ -84,7 +84,7 @@ static Status *put(ResourceTable *table, Str container, Str name, Text *key, Res
         free(resource->key);
         resource->key = NULL;
         resource->container = resource->name = (Str){0};
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     resource_retain(resource);
     return OK;

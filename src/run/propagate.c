@@ -21,7 +21,7 @@ static void fail(Propagation *p, Status *status) {
 }
 
 static void no_memory(Propagation *p) {
-    fail(p, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+    fail(p, OUT_OF_MEMORY);
 }
 
 static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *iteration) {

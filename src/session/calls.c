@@ -80,7 +80,7 @@ static Status *find_call(Calls *calls, Str name, const AttrEntry *attrs, int n_a
     if (status || !kept.p || !map_set(&calls->plans, kept, call)) {
         call_free(call);
         TRY(status);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     *out = call;
     return OK;

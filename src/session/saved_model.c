@@ -45,7 +45,7 @@ static Status *read_model(SavedModel *model, Str *out) {
     Str folder = model->folder;
     Str binary = str_format(arena, "%.*s/saved_model.pb", (int)folder.n, folder.p);
     Str text = str_format(arena, "%.*s/saved_model.pbtxt", (int)folder.n, folder.p);
-    NEED(binary.p && text.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(binary.p && text.p);
     if (access(binary.p, F_OK) == 0)
         return read_file(arena, binary.p, out);
     NEED(access(text.p, F_OK) == 0, NOT_FOUND,
@@ -272,7 +272,7 @@ static Status *feeds_open(Feeds *feeds) {
     feeds->edges = ARENA_ARRAY(&feeds->arena, Output, n);
     feeds->values = ARENA_ARRAY(&feeds->arena, Tensor, n);
     feeds->pointers = ARENA_ARRAY(&feeds->arena, const Tensor *, n);
-    NEED(feeds->edges && feeds->values && feeds->pointers, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(feeds->edges && feeds->values && feeds->pointers);
     return add_assets(feeds);
 }
 
@@ -294,7 +294,7 @@ static Status *restore(Feeds *feeds, Session *session, const RunSettings *settin
     Str folder = feeds->model->folder;
     Str prefix = str_format(&feeds->arena, "%.*s/variables/variables", (int)folder.n, folder.p);
     Str index = str_format(&feeds->arena, "%.*s.index", (int)prefix.n, prefix.p);
-    NEED(prefix.p && index.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(prefix.p && index.p);
     if (!saver || !saver->restore_op_name.n || access(index.p, F_OK) != 0)
         return OK;
     TRY(add_path(feeds, saver->filename_tensor_name, prefix));

@@ -195,7 +195,7 @@ Status *buffer_adopt(void *data, size_t bytes, DType dtype, void (*release)(void
     if (!adopted) {
         if (release)
             release(data, bytes, arg);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     *adopted = (Adopted){{.references = 1, .dtype = dtype, .bytes = bytes, .data = data, .free = adopted_free},
                          release, arg};

@@ -283,7 +283,7 @@ static Status *store_string(Str quoted, TString *to) {
         }
         text_char(&text, c);
     }
-    NEED(!text.failed && tstring_assign(to, text_str(&text)), RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!text.failed && tstring_assign(to, text_str(&text)));
     return OK;
 }
 

@@ -41,8 +41,7 @@ Status *tensor_copy_elements(const Tensor *from, const Tensor *to) {
         memcpy(to->data, from->data, tensor_bytes(from));
     } else if (dtype_kind(from->dtype) == KIND_STRING) {
         for (int64_t i = 0; i < count; i++)
-            NEED(tstring_assign((TString *)to->data + i, tstring_str((const TString *)from->data + i)),
-                 RESOURCE_EXHAUSTED, "out of memory");
+            NEED_MEMORY(tstring_assign((TString *)to->data + i, tstring_str((const TString *)from->data + i)));
     } else {
         for (int64_t i = 0; i < count; i++) {
             Object **slot = (Object **)to->data + i, *old = *slot;

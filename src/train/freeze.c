@@ -65,7 +65,7 @@ static Status *mark(const Graph *graph, const Output *outputs, int n, uint8_t *n
 }
 
 Status *freeze_reads(const Graph *graph, const Output *outputs, int n, OutputList *reads) {
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     uint8_t *needed = ARENA_ARRAY(&arena, uint8_t, graph->nodes.n + 1);
     NEED_MEMORY(needed);
     TRY(mark(graph, outputs, n, needed));
@@ -78,7 +78,7 @@ Status *freeze_reads(const Graph *graph, const Output *outputs, int n, OutputLis
 // ---------------------------------------- writing
 
 static Status *write_constant(Graph *to, const Node *node, const Tensor *value, Node **out) {
-    NodeBuilder builder AUTO(builder);
+    AUTO(builder) NodeBuilder builder;
     builder_init(&builder, to, STR("Const"), node->name);
     builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(value->dtype));
     builder_attr(&builder, STR("value"), &(AttrValue){.kind = ATTR_TENSOR, .tensor = (Tensor *)value});
@@ -91,7 +91,7 @@ static Status *write_gather(const Graph *graph, Graph *to, const Node *node, Nod
     Output axis = formula_int(&f, 0, DT_int32);
     if (f.status)
         return f.status;
-    NodeBuilder builder AUTO(builder);
+    AUTO(builder) NodeBuilder builder;
     builder_init(&builder, to, STR("GatherV2"), node->name);
     builder_device(&builder, node->device);
     builder_input(&builder, (Output){written[whole_of(graph, node)->id], 0});
@@ -103,12 +103,12 @@ static Status *write_gather(const Graph *graph, Graph *to, const Node *node, Nod
 
 static Status *write_node(Graph *to, const Node *node, Node *const *written, Node **out) {
     NEED(!node->type->function, UNIMPLEMENTED, "'%.*s' calls the function %.*s: a frozen graph can't yet", NODE_ARGS(node));
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     Output *inputs = ARENA_ARRAY(&arena, Output, node->n_inputs);
     NEED_MEMORY(inputs);
     for (int i = 0; i < node->n_inputs; i++)
         inputs[i] = (Output){node->inputs[i].node ? written[node->inputs[i].node->id] : NULL, node->inputs[i].index};
-    NodeBuilder builder AUTO(builder);
+    AUTO(builder) NodeBuilder builder;
     builder_init(&builder, to, node->type->name, node->name);
     builder_device(&builder, node->device);
     builder_flat_inputs(&builder, inputs, node->n_inputs);
@@ -149,7 +149,7 @@ static Status *write_all(const Graph *graph, const uint8_t *needed, const Output
 
 Status *freeze_write(const Graph *graph, const Output *outputs, int n, const OutputList *reads, const Tensor *values,
                      Graph **out) {
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     uint8_t *needed = ARENA_ARRAY(&arena, uint8_t, graph->nodes.n + 1);
     Node **written = ARENA_ARRAY(&arena, Node *, graph->nodes.n + 1);
     NEED_MEMORY(needed && written);

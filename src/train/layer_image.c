@@ -91,7 +91,7 @@ static void follow(Net *net, int moving, Output batch) {
         return;
     Node *node = formula_2(f, net->refs ? "AssignSub" : "AssignSubVariableOp", net->variables.p[moving].handle, change).node;
     if (node && !vec_push(&net->updates, node))
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
 }
 
 Output layer_batch_norm(Net *net, const char *name, Output x, const char *activation) {

@@ -76,7 +76,7 @@ Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output st
     Output per_step = Split(all, Int(0), steps);
     Output *hs = ARENA_ARRAY(&net->names, Output, (size_t)steps);
     if (!hs)
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
     for (int i = 0; i < 2; i++)
         state[i] = state[i].node ? state[i] : zeros(net, per_step, units);
     for (int64_t i = 0; i < steps && !f->status; i++) {

@@ -46,7 +46,7 @@ static Output make_handle(Net *net, const char *name, DType dtype, Shape shape) 
     Status *status = graph_unique_name(f->graph, wanted, &unique);
     Node *node = NULL;
     if (!status) {
-        NodeBuilder builder AUTO(builder);
+        AUTO(builder) NodeBuilder builder;
         builder_init(&builder, f->graph, net->refs ? STR("VariableV2") : STR("VarHandleOp"), unique);
         builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(dtype));
         builder_attr(&builder, STR("shape"), &(AttrValue){.kind = ATTR_SHAPE, .shape = &shape});
@@ -84,7 +84,7 @@ int net_variable(Net *net, const char *name, Output initial, bool trainable) {
     if (f->status)
         return -1;
     if (!vec_push(&net->variables, variable)) {
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
         return -1;
     }
     return (int)net->variables.n - 1;
@@ -108,7 +108,7 @@ Output net_steps(Net *net) {
         int steps = net_variable(net, "steps", Int64(0), false);
         Node *node = net_assign(net, steps, Add(net_value(net, steps), Int64(1)));
         if (node && !vec_push(&net->updates, node))
-            formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+            formula_fail(f, OUT_OF_MEMORY);
         net->steps = steps + 1;
     }
     return net->steps ? net_value(net, net->steps - 1) : NONE;
@@ -122,7 +122,7 @@ Node *net_group(Net *net, const char *name, Node *const *nodes, int n) {
     Status *status = graph_unique_name(f->graph, str_of(name), &unique);
     Node *node = NULL;
     if (!status) {
-        NodeBuilder builder AUTO(builder);
+        AUTO(builder) NodeBuilder builder;
         builder_init(&builder, f->graph, STR("NoOp"), unique);
         for (int i = 0; i < n; i++)
             builder_control(&builder, nodes[i]);
@@ -137,7 +137,7 @@ Node *net_init_all(Net *net) {
     VEC(Node *) inits = {0};
     for (size_t i = 0; i < net->variables.n; i++)
         if (!vec_push(&inits, net->variables.p[i].init))
-            formula_fail(&net->f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+            formula_fail(&net->f, OUT_OF_MEMORY);
     Node *node = net_group(net, "init", inits.p, (int)inits.n);
     vec_clear(&inits);
     return node;

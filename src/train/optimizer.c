@@ -29,7 +29,7 @@ typedef VEC(Node *) Nodes;
 
 static void done(Net *net, Nodes *nodes, Node *node) {
     if (node && !vec_push(nodes, node))
-        formula_fail(&net->f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(&net->f, OUT_OF_MEMORY);
 }
 
 // A variable of w's shape beside it.
@@ -254,11 +254,11 @@ static void cut(Net *net, const Clip *clip, Gradient *gradients, Output *values,
 Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip) {
     Formula *f = &net->f;
     int n = (int)net->variables.n, n_xs = 0;
-    Arena arena AUTO(arena) = {0};
+    AUTO(arena) Arena arena = {0};
     Output *xs = ARENA_ARRAY(&arena, Output, n);
     Gradient *dxs = ARENA_ARRAY(&arena, Gradient, n), *gradients = ARENA_ARRAY(&arena, Gradient, n);
     if (!f->status && !(gradients && xs && dxs))
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
     if (f->status)
         return NULL;
     for (int i = 0; i < n; i++) {

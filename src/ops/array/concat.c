@@ -176,7 +176,7 @@ static void join_grad(Formula *f, int first, int axis_input) {
     }
     Output *shapes = ARENA_ARRAY(&f->graph->arena, Output, n);
     if (!shapes) {
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
         return;
     }
     for (int i = 0; i < n; i++)

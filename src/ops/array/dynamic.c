@@ -149,7 +149,7 @@ static void partition_grad(Formula *f) {  // the parts stitched together again
                                ATTRS(INT_ATTR("num_partitions", n)));
     Output *indices = ARENA_ARRAY(&f->graph->arena, Output, n);
     if (!indices) {
-        formula_fail(f, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory"));
+        formula_fail(f, OUT_OF_MEMORY);
         return;
     }
     for (int i = 0; i < n; i++)

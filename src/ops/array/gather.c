@@ -40,7 +40,7 @@ static void gather_range(void *arg, int64_t first, int64_t last) {
 
 // "indices[0,2] = 7 is not in [0, 5)"
 static Status *index_error(const Tensor *indices, int64_t place, int64_t extent) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     for (int d = 0; d < indices->shape.rank; d++) {
         int64_t step = shape_span(&indices->shape, d + 1, indices->shape.rank);
         text_format(&text, "%s%lld", d ? "," : "", (long long)(place / step % indices->shape.dims[d]));

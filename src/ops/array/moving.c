@@ -57,7 +57,7 @@ static Status *move_pointers(Kernel *k, MoveFn *mover, const void **in, void **o
         if (k->out[i]->dtype == dtype) {
             out[i] = calloc((size_t)tensor_count(k->out[i]) + 1, sizeof(void *));
             if (!out[i])
-                status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                status = OUT_OF_MEMORY;
         }
     if (!status)
         status = mover(k, in, out);
@@ -80,7 +80,7 @@ Status *move_elements(Kernel *k, MoveFn *mover) {
     void *few_out[FEW];
     const void **in = k->n_in > FEW ? calloc((size_t)k->n_in, sizeof *in) : few_in;
     void **out = k->n_out > FEW ? calloc((size_t)k->n_out, sizeof *out) : few_out;
-    Status *status = in && out ? OK : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+    Status *status = in && out ? OK : OUT_OF_MEMORY;
     if (!status) {
         bool plain = k->n_out == 0 || dtype_is_plain(k->out[0]->dtype);
         for (int i = 0; i < k->n_in; i++)

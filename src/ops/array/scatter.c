@@ -25,7 +25,7 @@ static int64_t place_of(const Places *places, const Tensor *indices, int64_t i) 
 }
 
 static Status *bad_index(const Places *places, const Tensor *indices, int64_t i, const Shape *shape) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     for (int64_t d = 0; d < places->depth; d++)
         text_format(&text, "%s%lld", d ? ", " : "",
                     (long long)(indices->dtype == DT_uint16 ? ((const uint16_t *)indices->data)[i * places->depth + d]

@@ -84,7 +84,7 @@ static Str key_of(const Tensor *x, const char *slices, int64_t i, size_t bytes, 
 }
 
 static Status *classify(const Tensor *x, const char *slices, size_t bytes, Classes *c, Arena *arena) {
-    Map map AUTO(map) = {0};
+    AUTO(map) Map map = {0};
     c->id = ARENA_ARRAY(arena, int64_t, c->n);
     c->first = ARENA_ARRAY(arena, int64_t, c->n);
     c->count = ARENA_ARRAY(arena, int64_t, c->n);
@@ -199,7 +199,7 @@ static Status *list_diff_shape(Shapes *s) {
 static Status *list_diff_run(Kernel *k) {
     const Tensor *x = k->in[0], *y = k->in[1];
     AUTO(arena) Arena arena = {0};
-    Map map AUTO(map) = {0};
+    AUTO(map) Map map = {0};
     int64_t nx = tensor_count(x), ny = tensor_count(y), n = 0;
     size_t size = dtype_size(x->dtype);
     bool same;

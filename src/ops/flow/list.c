@@ -93,7 +93,7 @@ Status *list_change(Kernel *k, size_t room, VariantList **out) {
         list->most = from->most;
         if (!vec_reserve(&list->items, from->items.n > room ? from->items.n : room)) {
             object_release(&list->object);
-            FAIL(RESOURCE_EXHAUSTED, "out of memory");
+            return OUT_OF_MEMORY;
         }
         for (size_t i = 0; i < from->items.n; i++)
             list->items.p[list->items.n++] = tensor_retain(&from->items.p[i]);
@@ -117,7 +117,7 @@ Status *list_push(VariantList *list, Tensor item) {
     if (vec_push(&list->items, item))
         return OK;
     tensor_clear(&item);
-    FAIL(RESOURCE_EXHAUSTED, "out of memory");
+    return OUT_OF_MEMORY;
 }
 
 // ---------------------------------------- arithmetic

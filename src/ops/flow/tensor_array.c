@@ -136,7 +136,7 @@ static Status *gradient_locked(Kernel *k, TensorArray *array) {
     if (!gradient.source || !vec_push(&array->gradients, gradient)) {
         free(gradient.source);
         resource_release(&fresh->resource);
-        FAIL(RESOURCE_EXHAUSTED, "out of memory");
+        return OUT_OF_MEMORY;
     }
     // What was given up in reading still has a shape, which the gradient may need: zeros stand where nothing is written.
     for (size_t i = 0; i < array->items.n; i++)

@@ -41,7 +41,7 @@ static Status *check_run(Kernel *k) {
 }
 
 static void check_grad(Formula *f) {
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     Str message = node_str(f->node, "message");
     text_format(&text, "Not a number (NaN) or infinity (Inf) values detected in gradient. %.*s", STR_ARGS(message));
     f->dx[0] = OpWith("CheckNumerics", ATTRS({"message", ATTR_OF_STRING(text_str(&text))}), f->dy[0]);

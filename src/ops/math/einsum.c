@@ -296,7 +296,7 @@ static Output gradient(Formula *f, const Equation *e, int i) {
     }
     if (in->ellipsis == in->n)
         kept.ellipsis = kept.n;
-    Text text AUTO(text) = {0};
+    AUTO(text) Text text = {0};
     text_labels(&text, &e->out);
     if (other) {
         text_char(&text, ',');

@@ -67,7 +67,7 @@ static Status *join_strings(Kernel *k) {
     broadcast_steps(&k->in[0]->shape, &out->shape, step[0]);
     broadcast_steps(&k->in[1]->shape, &out->shape, step[1]);
     for (int64_t i = 0, n = tensor_count(out); i < n; i++) {
-        Text text AUTO(text) = {0};
+        AUTO(text) Text text = {0};
         text_add(&text, tstring_str((const TString *)k->in[0]->data + broadcast_place(&out->shape, step[0], i)));
         text_add(&text, tstring_str((const TString *)k->in[1]->data + broadcast_place(&out->shape, step[1], i)));
         NEED_MEMORY(!text.failed && tstring_assign((TString *)out->data + i, text_str(&text)));

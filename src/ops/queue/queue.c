@@ -76,7 +76,7 @@ static Status *open_kind(Opening *o, QueueKind kind) {
     DType *dtypes = malloc(COMPONENTS_MOST * sizeof *dtypes);
     Shape *shapes = malloc(COMPONENTS_MOST * sizeof *shapes);
     Status *status = dtypes && shapes ? make_queue(o, kind, dtypes, shapes)
-                                      : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                                      : OUT_OF_MEMORY;
     free(dtypes);
     free(shapes);
     return status;
@@ -152,7 +152,7 @@ static Status *enqueue(Kernel *k, bool many) {
     Tensor *components = calloc((size_t)n + 1, sizeof *components);
     Status *status = OK;
     if (!components)
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = OUT_OF_MEMORY;
     else if (n != queue_components(queue))
         status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "a tuple of %d components for a queue of %d", n,
                             queue_components(queue));

@@ -334,7 +334,7 @@ static Status *file_run(Kernel *k) {
     Lines lines = {0};
     Status *status = OK;
     if (!split_lines(text_str(&text), own->most, &lines))
-        status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+        status = OUT_OF_MEMORY;
     else if (own->most >= 0 && (int64_t)lines.n < own->most)
         status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "Invalid vocab_size in %.*s: expected %lld but got %zu",
                             STR_ARGS(path), (long long)own->most, lines.n);

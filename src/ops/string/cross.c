@@ -224,7 +224,7 @@ static Status *cross(Kernel *k, int n_in, Str separator) {
     Column *columns = ARENA_ARRAY(&arena, Column, n + 1);
     Cross c = {.k = k, .own = own, .columns = columns, .n = n, .separator = separator,
                .at = ARENA_ARRAY(&arena, int64_t, n + 1), .choice = ARENA_ARRAY(&arena, int64_t, n + 1)};
-    NEED(columns && c.at && c.choice, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(columns && c.at && c.choice);
     TRY(batch_of(k, own, n, &batch));
     TRY(find_columns(k, own, batch, &arena, columns, n));
     Status *status = put_all(&c, batch);

@@ -112,7 +112,7 @@ Status *regex_compile(Str pattern, Arena *arena, Regex **out) {
         if (regex->code)
             memcpy(regex->code, e.code.p, e.code.n * sizeof *e.code.p);
         else
-            status = status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+            status = OUT_OF_MEMORY;
     }
     vec_clear(&e.code);
     TRY(status);

@@ -117,7 +117,7 @@ static Status *split_run(Kernel *k, bool second) {
         counts[i] = (int64_t)(words.n - before);
     }
     Status *status = good ? put_words(k, &words, counts)
-                          : status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "out of memory");
+                          : OUT_OF_MEMORY;
     vec_clear(&words);
     return status;
 }

@@ -140,7 +140,7 @@ static Status *read_points(const UnicodeOwn *own, Str s, Points *to) {
             continue;
         if (point == MALFORMED || (own->no_controls && point < 32))
             point = own->replacement;
-        NEED(vec_push(&to->points, point) && vec_push(&to->starts, (int64_t)at), RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(vec_push(&to->points, point) && vec_push(&to->starts, (int64_t)at));
     }
     return OK;
 }

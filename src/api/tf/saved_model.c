@@ -1,7 +1,7 @@
 // TF_LoadSessionFromSavedModel — see c_api.h. The graph is filled only if everything worked.
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 #include "session/saved_model.h"
 
 typedef struct {
@@ -61,7 +61,7 @@ TF_Session *TF_LoadSessionFromSavedModel(const TF_SessionOptions *session_option
     TF_Session *session = calloc(1, sizeof *session);
     bool failed = api_failed(status, session ? load(session_options, run_options, export_dir, tags, tags_len, graph,
                                                     meta_graph_def, &l)
-                                             : API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+                                             : OUT_OF_MEMORY);
     saved_model_clear(&l.model);
     if (failed) {
         session_free(l.session);

@@ -40,7 +40,7 @@ TF_Buffer TF_GetBuffer(TF_Buffer *buffer) {
 
 Status *buffer_fill(TF_Buffer *out, Text *text) {
     NEED(out && !out->data, INVALID_ARGUMENT, "Passing non-empty TF_Buffer is invalid.");
-    NEED(!text->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!text->failed);
     char *data = text->p ? text->p : calloc(1, 1);
     NEED_MEMORY(data);
     *out = (TF_Buffer){data, text->n, free_data};

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE  // memrchr
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 
 struct TF_DeprecatedSession {
     TF_Graph *graph;
@@ -15,7 +15,7 @@ TF_DeprecatedSession *TF_NewDeprecatedSession(const TF_SessionOptions *options, 
         session->graph = TF_NewGraph();
     if (!session || !session->graph) {
         free(session);
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     session->session = TF_NewSession(session->graph, options, status);
@@ -85,7 +85,7 @@ static Status *find_edges(TF_DeprecatedSession *session, const char **inputs, in
     edges->inputs = ARENA_ARRAY(&edges->arena, TF_Output, n_in);
     edges->outputs = ARENA_ARRAY(&edges->arena, TF_Output, n_out);
     edges->targets = ARENA_ARRAY(&edges->arena, TF_Operation *, n_targets);
-    NEED(edges->inputs && edges->outputs && edges->targets, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(edges->inputs && edges->outputs && edges->targets);
     for (int i = 0; i < n_in; i++)
         TRY(find_edge(session, inputs[i], &edges->inputs[i]));
     for (int i = 0; i < n_out; i++)

@@ -1,5 +1,5 @@
 // TF_OpKernelContext — what a custom kernel sees of one call: inputs, outputs, the step.
-#include "api/plugin.h"
+#include "api/tf/plugin.h"
 
 // A client's view of a value of the machine: shares its buffer, or points into the step's memory while the call lasts.
 static Status *view(const Tensor *from, TF_Tensor **out) {
@@ -148,7 +148,7 @@ TF_Tensor *TF_AllocateTemp(TF_OpKernelContext *context, TF_DataType dtype, const
     if (!error)
         error = tensor_new((DType)dtype, shape, &tensor);
     TF_Tensor *out = error ? NULL : api_tensor(&tensor);
-    api_set(status, !error && !out ? API_ERROR(RESOURCE_EXHAUSTED, "out of memory") : error);
+    api_set(status, !error && !out ? OUT_OF_MEMORY : error);
     return out;
 }
 

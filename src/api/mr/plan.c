@@ -1,7 +1,7 @@
 // Plans of the C interface — see millrace/millrace.h: what a session would run, in which order and memory.
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 #include "millrace/millrace.h"
 #include "plan/fixed.h"
 
@@ -33,7 +33,7 @@ mr_plan *mr_plan_new(TF_Session *session, const TF_Output *inputs, TF_Tensor *co
                      TF_Status *status) {
     mr_plan *out = calloc(1, sizeof *out);
     Status *error = out ? plan(session, inputs, values, ninputs, outputs, noutputs, targets, ntargets, out)
-                        : API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+                        : OUT_OF_MEMORY;
     if (!api_failed(status, error))
         return out;
     mr_plan_delete(out);

@@ -1,7 +1,7 @@
 // TFE_Op — one operation: inputs, device, execution. Its attributes are in eager_attrs.c.
 #include <stdlib.h>
 
-#include "api/eager.h"
+#include "api/tf/eager.h"
 
 static void op_clear(TFE_Op *op) {
     for (size_t i = 0; i < op->inputs.n; i++)
@@ -23,7 +23,7 @@ TFE_Op *TFE_NewOp(TFE_Context *ctx, const char *op_or_function_name, TF_Status *
         return NULL;
     TFE_Op *op = calloc(1, sizeof *op);
     if (!op) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     op->context = ctx;
@@ -159,7 +159,7 @@ static Status *execute(TFE_Op *op, TFE_TensorHandle **retvals, int *num_retvals,
     int room = *num_retvals < 0 ? 0 : *num_retvals;
     const Tensor **inputs = ARENA_ARRAY(&arena, const Tensor *, op->inputs.n);
     Tensor *results = ARENA_ARRAY(&arena, Tensor, room);
-    NEED(inputs && results, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(inputs && results);
     EagerCall call = op_call(op, inputs);
     TRY(eager_execute(op->context->eager, &call, results, &room));
     for (int i = 0; i < room; i++)
@@ -179,7 +179,7 @@ static int arg_length(TFE_Op *op, const char *name, bool output, TF_Status *stat
     const Tensor **inputs = ARENA_ARRAY(&arena, const Tensor *, op->inputs.n);
     int length = -1;
     if (!inputs) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return -1;
     }
     EagerCall call = op_call(op, inputs);

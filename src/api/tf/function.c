@@ -79,7 +79,7 @@ int TF_GraphGetFunctions(TF_Graph *g, TF_Function **funcs, int max_func, TF_Stat
     while (n < max_func && (size_t)n < library->order.n) {
         funcs[n] = api_function(function_retain(library->order.p[n]));
         if (!funcs[n]) {
-            api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+            api_set(status, OUT_OF_MEMORY);
             break;
         }
         n++;
@@ -124,7 +124,7 @@ TF_Function *TF_GraphToFunctionWithControlOutputs(const TF_Graph *fn_body, const
         return NULL;
     TF_Function *result = api_function(function);
     if (!result)
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     return result;
 }
 
@@ -151,7 +151,7 @@ TF_Function *TF_FunctionImportFunctionDef(const void *proto, size_t proto_len, T
         return NULL;
     TF_Function *result = api_function(function);
     if (!result)
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     return result;
 }
 

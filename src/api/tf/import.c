@@ -129,7 +129,7 @@ static Status *list_missing(TF_ImportGraphDefResults *out) {
     ImportResults *results = &out->results;
     out->missing_names = ARENA_ARRAY(&results->arena, const char *, results->n_unused_mappings);
     out->missing_indexes = ARENA_ARRAY(&results->arena, int, results->n_unused_mappings);
-    NEED(out->missing_names && out->missing_indexes, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(out->missing_names && out->missing_indexes);
     for (int i = 0; i < results->n_unused_mappings; i++) {
         out->missing_names[i] = results->unused_mappings[i].name.p;
         out->missing_indexes[i] = results->unused_mappings[i].index;
@@ -141,7 +141,7 @@ static Status *list_missing(TF_ImportGraphDefResults *out) {
 
 static Status *import_locked(TF_Graph *graph, const TF_Buffer *graph_def, const TF_ImportGraphDefOptions *opts,
                              TF_ImportGraphDefResults *out) {
-    NEED(!opts->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!opts->failed);
     ImportOptions options = opts->options;
     options.input_map = opts->mappings.p;
     options.n_input_map = (int32_t)opts->mappings.n;
@@ -163,7 +163,7 @@ TF_ImportGraphDefResults *TF_GraphImportGraphDefWithResults(TF_Graph *graph, con
                                                             TF_Status *status) {
     TF_ImportGraphDefResults *results = calloc(1, sizeof *results);
     if (!results) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     static const TF_ImportGraphDefOptions none = {.options = {.validate_colocation = true}};

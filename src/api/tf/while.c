@@ -67,8 +67,8 @@ static struct TF_WhileGraph *loop_new(TF_Graph *g, const TF_Output *inputs, int 
 static Status *begin(TF_Graph *g, const TF_Output *inputs, int n, TF_WhileParams *params) {
     for (int i = 0; i < n; i++)
         TRY(status_prefix(api_output_check(g->graph, inputs[i]), "input %d", i));
-    NEED(params->cond_graph && params->body_graph && params->cond_inputs && params->body_inputs &&
-         params->body_outputs, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(params->cond_graph && params->body_graph && params->cond_inputs && params->body_inputs &&
+         params->body_outputs);
     params->cond_graph->loop = loop_new(g, inputs, n);
     NEED_MEMORY(params->cond_graph->loop);
     for (int i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static Status *free_scope(Loop *l) {
     Str name = str_of(l->params->name), scope = name;
     for (int i = 1;; i++) {
         Str enter = str_format(&l->arena, "%.*s/Enter", (int)scope.n, scope.p);
-        NEED(scope.p && enter.p, RESOURCE_EXHAUSTED, "out of memory");
+        NEED_MEMORY(scope.p && enter.p);
         if (!graph_find(l->graph, scope) && !graph_find(l->graph, enter))
             break;
         scope = str_format(&l->arena, "%.*s_%d", (int)name.n, name.p, i);
@@ -154,7 +154,7 @@ static Status *insert(Loop *l, TF_Graph *from, const char *name, const TF_Output
     int n = l->loop->n;
     InputMapping *map = ARENA_ARRAY(&l->arena, InputMapping, n);
     TensorName *wanted = ARENA_ARRAY(&l->arena, TensorName, n_results);
-    NEED(map && wanted, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(map && wanted);
     for (int i = 0; i < n; i++)
         map[i] = (InputMapping){{api_node(inputs[i].oper)->name, inputs[i].index}, given[i]};
     for (int i = 0; i < n_results; i++)
@@ -211,7 +211,7 @@ static Status *build(Loop *l, TF_Output *outputs) {
     l->switches = ARENA_ARRAY(&l->arena, Output, n);
     l->bodies = ARENA_ARRAY(&l->arena, Output, n);
     Output *exits = ARENA_ARRAY(&l->arena, Output, n);
-    NEED(l->merges && l->switches && l->bodies && exits, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(l->merges && l->switches && l->bodies && exits);
     TRY(free_scope(l));
     TRY(make_variables(l));
     TRY(make_condition(l));

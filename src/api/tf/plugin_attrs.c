@@ -1,5 +1,5 @@
 // TF_OpKernelConstruction — what a custom kernel sees of its node while it is made. The same as TF_OperationGetAttr*.
-#include "api/plugin.h"
+#include "api/tf/plugin.h"
 
 static TF_Operation *oper(const TF_OpKernelConstruction *ctx) {
     return api_operation(ctx->node);
@@ -24,7 +24,7 @@ TF_Buffer *TF_OpKernelConstruction_GetNodeDef(TF_OpKernelConstruction *ctx, TF_S
     if (out)
         TF_OperationToNodeDef(oper(ctx), out, status);
     else
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     return out;
 }
 
@@ -114,7 +114,7 @@ TF_Buffer *TF_OpKernelConstruction_GetAttrFunction(TF_OpKernelConstruction *ctx,
                                                    TF_Status *status) {
     TF_Buffer *out = TF_NewBuffer();
     if (!api_failed(status, out ? get_function(ctx->node, attr_name, out)
-                                : API_ERROR(RESOURCE_EXHAUSTED, "out of memory")))
+                                : OUT_OF_MEMORY))
         return out;
     TF_DeleteBuffer(out);
     return NULL;

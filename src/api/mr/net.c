@@ -1,7 +1,7 @@
 // Networks of the C interface — see millrace/millrace.h: src/train by its outside names.
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 #include "formula/ops.h"
 #include "millrace/millrace.h"
 #include "train/freeze.h"
@@ -65,7 +65,7 @@ static Output add(mr_net *net, const char *op, const char *name, Output input, c
         return NONE;
     Status *status = graph_unique_name(f->graph, str_of(name), &unique);
     if (!status) {
-        NodeBuilder builder AUTO(builder);
+        AUTO(builder) NodeBuilder builder;
         builder_init(&builder, f->graph, str_of(op), unique);
         if (input.node)
             builder_input(&builder, input);
@@ -349,7 +349,7 @@ static Status *freeze(TF_Session *session, const TF_Output *outputs, int n, TF_B
     AUTO(arena) Arena arena = {0};
     Tensor *values = ARENA_ARRAY(&arena, Tensor, reads.n);
     if (!status && !values)
-        status = API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+        status = OUT_OF_MEMORY;
     if (!status)
         status = write_frozen(session, (const Output *)outputs, n, &reads, values, out);
     for (size_t i = 0; values && i < reads.n; i++)

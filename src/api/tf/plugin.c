@@ -2,7 +2,7 @@
 //
 // A kernel object belongs to one node in one session and may be called by several steps at once, as in TensorFlow. Nothing
 // that was registered is ever taken back, so builders live for ever.
-#include "api/plugin.h"
+#include "api/tf/plugin.h"
 
 #include <stdlib.h>
 
@@ -139,7 +139,7 @@ void TF_KernelBuilder_TypeConstraint(TF_KernelBuilder *kernel_builder, const cha
     void *grown = arena_array(&kernel_builder->arena, n + 1, sizeof *kernel->constraints);
     Str attr = str_copy(&kernel_builder->arena, str_of(attr_name));
     if (!grown || !attr.p) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return;
     }
     if (n)
@@ -170,7 +170,7 @@ void TF_KernelBuilder_Label(TF_KernelBuilder *kernel_builder, const char *label)
 static Status *give_op(const OpType *type) {
     AUTO(text) Text signature = {0};
     signature_print(&signature, &type->signature);
-    NEED(!signature.failed && signature.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!signature.failed && signature.p);
     PluginOp *plugin;
     TRY(plugin_op_new(signature.p, &plugin));
     signature = (Text){0};
@@ -180,7 +180,7 @@ static Status *give_op(const OpType *type) {
 
 static Status *register_kernel(TF_KernelBuilder *builder) {
     static Mutex lock = MUTEX_INIT;
-    NEED(!builder->failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!builder->failed);
     TRY(op_type_find(builder->op_name, &builder->kernel.type));
     mutex_lock(&lock);
     Status *status = builder->kernel.type->op ? OK : give_op(builder->kernel.type);

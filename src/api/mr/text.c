@@ -21,7 +21,7 @@ TF_Tensor *mr_tensor_parse(const char *text, TF_DataType dtype, TF_Status *statu
         return NULL;
     TF_Tensor *tensor = api_tensor(&value);
     if (!tensor)
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     return tensor;
 }
 
@@ -101,7 +101,7 @@ int mr_eval(const char *call, TF_Tensor **results, int most, TF_Status *status) 
         if (i >= most)
             tensor_clear(&values[i]);
         else if (!(results[i] = api_tensor(&values[i])))
-            error = API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+            error = OUT_OF_MEMORY;
     }
     for (int i = 0; error && i < n; i++) {
         tensor_clear(&values[i]);

@@ -1,5 +1,5 @@
 // TF_OperationDescription — an operation under construction: inputs, device, controls. Its attributes are in attr_set.c.
-#include "api/operation_build.h"
+#include "api/tf/operation_build.h"
 
 #include <stdlib.h>
 

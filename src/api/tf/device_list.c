@@ -1,9 +1,9 @@
 // TF_DeviceList — see c_api.h.
-#include "api/device_list.h"
+#include "api/tf/device_list.h"
 
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 
 typedef struct {
     char name[96];
@@ -20,7 +20,7 @@ struct TF_DeviceList {
 TF_DeviceList *device_list_new(const DeviceSet *devices, TF_Status *status) {
     TF_DeviceList *list = calloc(1, sizeof *list + (size_t)devices->n * sizeof(Row));
     if (!list) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     for (int i = 0; i < devices->n; i++) {

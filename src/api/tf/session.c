@@ -1,5 +1,5 @@
 // TF_Session, TF_SessionOptions — see c_api.h. A call allocates nothing but its output tensors.
-#include "api/session.h"
+#include "api/tf/session.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static Status *open_session(TF_Graph *graph, const TF_SessionOptions *opts, TF_S
 TF_Session *TF_NewSession(TF_Graph *graph, const TF_SessionOptions *opts, TF_Status *status) {
     TF_Session *session = calloc(1, sizeof *session);
     if (!session) {
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     if (api_failed(status, open_session(graph, opts, session))) {
@@ -186,7 +186,7 @@ Status *session_results(Tensor *results, int noutputs, TF_Tensor **outputs) {
             status = encode_handle(&results[i]);
         outputs[i] = api_tensor(&results[i]);
         if (!outputs[i] && !status)
-            status = API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+            status = OUT_OF_MEMORY;
         else if (resource && !status)
             outputs[i]->bytes = outputs[i]->tensor.buffer->bytes;
     }
@@ -224,7 +224,7 @@ static Status *run(TF_Session *session, const StepSignature *signature, const Ru
     AUTO(arena) Arena arena = {0};
     const Tensor **scratch = ARENA_ARRAY(&arena, const Tensor *, n_feeds);
     Tensor *decoded = ARENA_ARRAY(&arena, Tensor, n_feeds), *results = ARENA_ARRAY(&arena, Tensor, n_fetches);
-    NEED(scratch && decoded && results, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(scratch && decoded && results);
     return run_with(session, signature, settings, input_values, output_values, scratch, decoded, results);
 }
 

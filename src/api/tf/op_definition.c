@@ -4,7 +4,7 @@
 // the signature parser's business.
 #include <stdlib.h>
 
-#include "api/plugin.h"
+#include "api/tf/plugin.h"
 
 struct TF_OpDefinitionBuilder {
     Text name, inputs, outputs, attrs, flags;
@@ -154,7 +154,7 @@ static Status *register_op(const TF_OpDefinitionBuilder *builder) {
     text_add(&signature, text_str(&builder->outputs));
     text_add(&signature, text_str(&builder->attrs));
     text_add(&signature, text_str(&builder->flags));
-    NEED(!signature.failed, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(!signature.failed);
     PluginOp *plugin;
     TRY(plugin_op_new(signature.p, &plugin));
     plugin->shape = builder->shape;

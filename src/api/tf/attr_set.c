@@ -1,5 +1,5 @@
 // TF_SetAttr* — attributes of an operation under construction. Everything is copied.
-#include "api/operation_build.h"
+#include "api/tf/operation_build.h"
 #include "proto/tensor_proto.h"
 
 static void set(TF_OperationDescription *desc, const char *name, AttrValue value) {
@@ -14,7 +14,7 @@ static AttrValue list_of(AttrKind kind, int n) {
 static void *room(TF_OperationDescription *desc, int n, size_t size) {
     void *p = arena_array(&desc->builder.arena, (size_t)(n < 0 ? 0 : n), size);
     if (!p)
-        description_fail(desc, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        description_fail(desc, OUT_OF_MEMORY);
     return p;
 }
 

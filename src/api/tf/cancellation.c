@@ -2,7 +2,7 @@
 // end on their caller's thread, so one that is set on an operation refuses to start it when it is cancelled already.
 #include <stdlib.h>
 
-#include "api/eager.h"
+#include "api/tf/eager.h"
 
 typedef struct Callback {
     struct Callback *next;

@@ -1,8 +1,8 @@
 // TFE_TensorHandle — see eager/c_api.h: a value that lies in host memory.
 #include <stdlib.h>
 
-#include "api/eager.h"
-#include "api/session.h"
+#include "api/tf/eager.h"
+#include "api/tf/session.h"
 
 #define CPU_NAME "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -10,7 +10,7 @@ TFE_TensorHandle *handle_new(Tensor *tensor, TF_Status *status) {
     TFE_TensorHandle *handle = malloc(sizeof *handle);
     if (!handle) {
         tensor_clear(tensor);
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
         return NULL;
     }
     handle->tensor = *tensor;
@@ -58,7 +58,7 @@ TF_Tensor *TFE_AllocateHostTensor(TFE_Context *ctx, TF_DataType dtype, const int
     if (!error)
         error = tensor_new((DType)dtype, shape, &tensor);
     TF_Tensor *out = error ? NULL : api_tensor(&tensor);
-    api_set(status, !error && !out ? API_ERROR(RESOURCE_EXHAUSTED, "out of memory") : error);
+    api_set(status, !error && !out ? OUT_OF_MEMORY : error);
     return out;
 }
 
@@ -168,7 +168,7 @@ TFE_TensorDebugInfo *TFE_TensorHandleTensorDebugInfo(TFE_TensorHandle *h, TF_Sta
     if (info)
         info->shape = h->tensor.shape;
     else
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     return info;
 }
 

@@ -2,8 +2,8 @@
 // accepted and are done when they return.
 #include <stdlib.h>
 
-#include "api/device_list.h"
-#include "api/eager.h"
+#include "api/tf/device_list.h"
+#include "api/tf/eager.h"
 
 TFE_ContextOptions *TFE_NewContextOptions(void) {
     TFE_ContextOptions *options = calloc(1, sizeof *options);
@@ -42,7 +42,7 @@ TFE_Context *TFE_NewContext(const TFE_ContextOptions *opts, TF_Status *status) {
     TFE_Context *context = calloc(1, sizeof *context);
     SessionConfig config = opts ? opts->config : session_config_default();
     if (api_failed(status, context ? eager_new(&config, &context->eager)
-                                   : API_ERROR(RESOURCE_EXHAUSTED, "out of memory"))) {
+                                   : OUT_OF_MEMORY)) {
         free(context);
         return NULL;
     }

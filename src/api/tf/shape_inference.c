@@ -1,7 +1,7 @@
 // TF_ShapeInferenceContext — shape functions of custom ops; see ops.h. Handles are the caller's: a shape, an extent.
 #include <stdlib.h>
 
-#include "api/plugin.h"
+#include "api/tf/plugin.h"
 #include "base/checked.h"
 
 struct TF_ShapeInferenceContext {

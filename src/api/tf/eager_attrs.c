@@ -1,7 +1,7 @@
 // TFE_OpSetAttr* — attributes of an eager operation. What a setter without a status can't do, TFE_Execute reports.
 #include <stdlib.h>
 
-#include "api/eager.h"
+#include "api/tf/eager.h"
 
 static Status *keep(TFE_Op *op, Str name, const AttrValue *value) {
     struct TFE_OpAttrs *attrs = &op->attrs;

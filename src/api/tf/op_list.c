@@ -83,7 +83,7 @@ static Status *add_kernel(const OpType *type, DType dtype, Arena *arena, KernelD
         return OK;
     KernelDef_AttrConstraint *constraint = ARENA_NEW(arena, KernelDef_AttrConstraint);
     AttrValue allowed = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = ARENA_NEW(arena, DType)};
-    NEED(constraint && allowed.types, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(constraint && allowed.types);
     allowed.types[0] = dtype;
     constraint->name = attr;
     constraint->allowed_values = ARENA_NEW(arena, AttrValueProto);
@@ -121,7 +121,7 @@ static Status *add_dynamic(const DynamicKernel *kernel, Arena *arena, KernelDef 
     out->constraint.p = ARENA_ARRAY(arena, KernelDef_AttrConstraint, n);
     AttrValueProto *values = ARENA_ARRAY(arena, AttrValueProto, n);
     DType *types = ARENA_ARRAY(arena, DType, n);
-    NEED(out->constraint.p && values && types, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(out->constraint.p && values && types);
     for (size_t i = 0; i < n; i++) {
         types[i] = kernel->constraints[i].dtype;
         AttrValue allowed = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = &types[i]};
@@ -147,7 +147,7 @@ static Status *list_kernels(const char *only, TF_Buffer *out) {
             continue;
         status = add_dynamic(kernel, &arena, &def);
         if (!status && !vec_push(&defs, def))
-            status = API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+            status = OUT_OF_MEMORY;
     }
     KernelListProto list = {0};
     list.kernel.p = defs.p;
@@ -161,7 +161,7 @@ static Status *list_kernels(const char *only, TF_Buffer *out) {
 static TF_Buffer *kernel_buffer(const char *only, TF_Status *status) {
     api_begin();
     TF_Buffer *out = TF_NewBuffer();
-    if (!api_failed(status, out ? list_kernels(only, out) : API_ERROR(RESOURCE_EXHAUSTED, "out of memory")))
+    if (!api_failed(status, out ? list_kernels(only, out) : OUT_OF_MEMORY))
         return out;
     TF_DeleteBuffer(out);
     return NULL;

@@ -1,7 +1,7 @@
 // TF_TryEvaluateConstant — the value of an output that depends on constants alone: a step of a session made for it.
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 
 // Whether everything that the node reads is known. Depth first over marks; loops and conditionals count as unknown.
 static bool is_constant(Node *node, Arena *arena, size_t n_nodes) {

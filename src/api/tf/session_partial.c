@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/tf/session.h"
 
 typedef struct OpenRun {
     struct OpenRun *next;
@@ -37,7 +37,7 @@ static Status *set_up(TF_Session *session, const StepSignature *signature, const
     open->next = session->runs;
     session->runs = open;
     mutex_unlock(&session->lock);
-    return *handle ? OK : API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+    return *handle ? OK : OUT_OF_MEMORY;
 }
 
 void TF_SessionPRunSetup(TF_Session *session, const TF_Output *inputs, int ninputs, const TF_Output *outputs,
@@ -98,7 +98,7 @@ static Status *run_part(TF_Session *session, const char *handle, const StepSigna
     Tensor *decoded = ARENA_ARRAY(&arena, Tensor, part->n_feeds);
     Tensor *results = ARENA_ARRAY(&arena, Tensor, part->n_fetches);
     const Tensor *const *feeds;
-    NEED(scratch && decoded && results, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(scratch && decoded && results);
     OpenRun *open;
     TRY(find_run(session, handle, &open));
     Status *status = session_feeds(input_values, part->n_feeds, scratch, decoded, &feeds);

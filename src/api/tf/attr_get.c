@@ -186,7 +186,7 @@ static Status *get_shape_protos(TF_Operation *oper, const char *name, TF_Buffer 
     int n = 0;
     while (!status && n < least(list->n, max_values)) {
         values[n] = TF_NewBuffer();
-        status = values[n] ? fill_shape(&list->shapes[n], values[n]) : API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+        status = values[n] ? fill_shape(&list->shapes[n], values[n]) : OUT_OF_MEMORY;
         n++;
     }
     while (status && n > 0) {

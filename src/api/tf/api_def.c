@@ -16,7 +16,7 @@ static Status *default_args(const OpDef *op, Arena *arena, ApiDef *def) {
     def->out_arg.p = ARENA_ARRAY(arena, ApiDef_Arg, op->output_arg.n);
     def->attr.p = ARENA_ARRAY(arena, ApiDef_Attr, op->attr.n);
     def->arg_order.p = ARENA_ARRAY(arena, Str, op->input_arg.n);
-    NEED(def->in_arg.p && def->out_arg.p && def->attr.p && def->arg_order.p, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(def->in_arg.p && def->out_arg.p && def->attr.p && def->arg_order.p);
     for (size_t i = 0; i < op->input_arg.n; i++) {
         const OpDef_ArgDef *from = &op->input_arg.p[i];
         def->in_arg.p[i] = (ApiDef_Arg){.name = from->name, .rename_to = from->name, .description = from->description};
@@ -40,7 +40,7 @@ static Status *default_args(const OpDef *op, Arena *arena, ApiDef *def) {
 static Status *add_default(TF_ApiDefMap *map, const OpDef *op) {
     ApiDef *def = ARENA_NEW(&map->arena, ApiDef);
     ApiDef_Endpoint *endpoint = ARENA_NEW(&map->arena, ApiDef_Endpoint);
-    NEED(def && endpoint, RESOURCE_EXHAUSTED, "out of memory");
+    NEED_MEMORY(def && endpoint);
     endpoint->name = op->name;
     *def = (ApiDef){.graph_op_name = op->name, .visibility = ApiDef_Visibility_VISIBLE, .summary = op->summary,
                     .description = op->description};
@@ -69,7 +69,7 @@ TF_ApiDefMap *TF_NewApiDefMap(TF_Buffer *op_list_buffer, TF_Status *status) {
     TF_ApiDefMap *map = calloc(1, sizeof *map);
     if (map)
         mutex_init(&map->lock);
-    if (!api_failed(status, map ? fill(map, op_list_buffer) : API_ERROR(RESOURCE_EXHAUSTED, "out of memory")))
+    if (!api_failed(status, map ? fill(map, op_list_buffer) : OUT_OF_MEMORY))
         return map;
     TF_DeleteApiDefMap(map);
     return NULL;
@@ -165,7 +165,7 @@ TF_Buffer *TF_ApiDefMapGet(TF_ApiDefMap *api_def_map, const char *name, size_t n
     if (def) {
         out = TF_NewBuffer();
         if (api_failed(status, out ? buffer_fill_message(out, &message_ApiDef, def)
-                                   : API_ERROR(RESOURCE_EXHAUSTED, "out of memory"))) {
+                                   : OUT_OF_MEMORY)) {
             TF_DeleteBuffer(out);
             out = NULL;
         }

@@ -32,7 +32,7 @@ static Status *list_names(TF_CheckpointReader *reader) {
 TF_CheckpointReader *TF_NewCheckpointReader(const char *filename, TF_Status *status) {
     TF_CheckpointReader *reader = calloc(1, sizeof *reader);
     Status *error = reader ? bundle_open(str_of(filename), &reader->bundle)
-                           : API_ERROR(RESOURCE_EXHAUSTED, "out of memory");
+                           : OUT_OF_MEMORY;
     if (api_failed(status, error)) {
         free(reader);
         return NULL;

@@ -79,7 +79,7 @@ TF_Library *TF_LoadLibrary(const char *library_filename, TF_Status *status) {
         return NULL;
     TF_Library *library = calloc(1, sizeof *library);
     if (!library)
-        api_set(status, API_ERROR(RESOURCE_EXHAUSTED, "out of memory"));
+        api_set(status, OUT_OF_MEMORY);
     else
         library->ops = (TF_Buffer){text_str(&loaded->ops).p, loaded->ops.n, NULL};
     return library;
