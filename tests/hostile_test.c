@@ -40,6 +40,17 @@ static size_t file_n;
 static Str lines[MOST_LINES];
 static int n_lines;
 
+// Where the line ends that begins there: those behind it that begin with a blank go on with it.
+static size_t line_end(size_t at) {
+    for (; at < file_n; at++)
+        if (file[at] == '\n') {
+            if (at + 1 >= file_n || file[at + 1] != ' ')
+                break;
+            file[at] = ' ';
+        }
+    return at;
+}
+
 static void read_lines(const char *path) {
     FILE *from = fopen(path, "r");
     if (!from)
@@ -48,9 +59,7 @@ static void read_lines(const char *path) {
     fclose(from);
     file_n = n;
     while (at < n && n_lines < MOST_LINES) {
-        size_t end = at;
-        while (end < n && file[end] != '\n')
-            end++;
+        size_t end = line_end(at);
         if (end > at && file[at] != '#' && !str_starts((Str){file + at, end - at}, STR("shape ")))
             lines[n_lines++] = (Str){file + at, end - at};
         at = end + 1;

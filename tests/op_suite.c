@@ -412,6 +412,18 @@ static void read_line(const char *file, int number, Str text) {
     line_clear(&line);
 }
 
+// The next line with those that go on with it, which begin with a blank. Returns how many lines that were; 0: the end.
+static int next_line(FILE *file, char **part, size_t *room, Text *out) {
+    int lines = 0, ahead = 0;
+    out->n = 0;
+    for (ssize_t n; (!lines || ahead == ' ') && (n = getline(part, room, file)) >= 0; lines++) {
+        text_add(out, expression_trim((Str){*part, (size_t)n}));
+        text_char(out, ' ');
+        ahead = ungetc(getc(file), file);
+    }
+    return lines;
+}
+
 static void read_file(const char *path) {
     FILE *file = fopen(path, "r");
     Line none = {.file = path};
@@ -419,12 +431,12 @@ static void read_file(const char *path) {
         check_fail(&none, "reading", "cannot be opened");
         return;
     }
-    char *text = NULL;
+    AUTO(text) Text text = {0};
+    char *part = NULL;
     size_t room = 0;
-    ssize_t n;
-    for (int number = 1; (n = getline(&text, &room, file)) >= 0; number++)
-        read_line(path, number, (Str){text, (size_t)n});
-    free(text);
+    for (int number = 1, lines; (lines = next_line(file, &part, &room, &text)) > 0; number += lines)
+        read_line(path, number, text_str(&text));
+    free(part);
     fclose(file);
 }
 
