@@ -134,7 +134,8 @@ static Status *list_edges(Assembly *a, const Part *part) {
 // A node whose like was made before: nothing is left to be resolved.
 static Status *make_alike(Assembly *a, Part *part, const AttrSet *set) {
     Graph *graph = a->graph;
-    NEED(!graph_find(graph, part->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'", STR_ARGS(part->name));
+    NEED(a->may_repeat || !graph_find(graph, part->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
+         STR_ARGS(part->name));
     Node *node;
     TRY(node_new(graph, &(NodeParts){.name = part->name, .device = part->device, .hash = part->hash, .set = set,
                                      .n_inputs = a->edges.n, .n_controls = a->controls.n}, &node));
@@ -168,7 +169,7 @@ static Status *make_slowly(Assembly *a, Part *part) {
     return status;
 }
 
-static Status *make_node(Assembly *a, Part *part) {
+static Status *make_unmarked(Assembly *a, Part *part) {
     NEED(a->graph->nodes.n < MAX_GRAPH_NODES, RESOURCE_EXHAUSTED, "a graph of more than %d nodes", MAX_GRAPH_NODES);
     Status *status = list_edges(a, part);
     Spelling spelling = {part->type, part->attrs, a->types.p, a->types.n};
@@ -177,6 +178,7 @@ static Status *make_node(Assembly *a, Part *part) {
         return make_alike(a, part, set);
     if (!status) {
         a->builder.graph = a->graph;
+        a->builder.may_repeat = a->may_repeat;
         builder_reuse(&a->builder, part->type->name, part->name);
         builder_device(&a->builder, part->device);
         status = make_slowly(a, part);
@@ -187,6 +189,14 @@ static Status *make_node(Assembly *a, Part *part) {
     // Names of nodes and frames in attributes may be changed on the way.
     bool alike = a->builder.shared && !a->builder.colocations.n && part_flow(part) != FLOW_ENTER;
     return alike && !part->def && part->attrs.p ? attr_memo_add(&a->memo, &spelling, a->builder.set) : OK;
+}
+
+static Status *make_node(Assembly *a, Part *part) {
+    bool repeats = a->may_repeat && graph_find(a->graph, part->name);
+    TRY(make_unmarked(a, part));
+    if (repeats && !a->graph->twice)
+        a->graph->twice = part->node;
+    return OK;
 }
 
 // ---------------------------------------- order
@@ -338,8 +348,11 @@ static Status *make_all(Assembly *a) {
             TRY(make_node(a, &a->parts[i]));
     }
     TRY(close_loops(a));
-    if (a->edit_before != a->graph->edit)
-        a->graph->edit = a->edit_before;  // closing a loop of new nodes changes nothing that was there
+    // Closing a loop of new nodes changes nothing that was there. With a name that repeats no session goes on.
+    const Node *twice = a->graph->twice;
+    uint64_t edit = a->edit_before + (twice && (size_t)twice->id >= a->nodes_before);
+    if (edit != a->graph->edit)
+        a->graph->edit = edit;
     return OK;
 }
 

@@ -48,6 +48,7 @@ typedef struct Assembly {
     NodeBuilder builder;      // serves one after the other
     Arena scratch;            // for the NodeDef of one part
     AttrMemo memo;
+    bool may_repeat;          // names that nodes of the graph have already
     size_t budget;            // for tensors whose proto is smaller than they are
     // Where the attributes of a part differ from its NodeDef: sets *out and returns true to replace or drop (kind
     // ATTR_NONE) an attribute. May be NULL.

@@ -311,7 +311,7 @@ static Status *add_node(NodeBuilder *builder, const OpType *type, Node **out) {
 
 Status *builder_finish(NodeBuilder *builder, Node **out) {
     Graph *graph = builder->graph;
-    NEED(!graph_find(graph, builder->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
+    NEED(builder->may_repeat || !graph_find(graph, builder->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
          STR_ARGS(builder->name));
     const OpType *type;
     Node *node;

@@ -23,6 +23,7 @@ typedef struct NodeBuilder {
     VEC(Str) colocations;        // "loc:@name", sorted and unique at the end
     TensorList tensors;
     Status *error;               // the first one
+    bool may_repeat;             // the name of another node: an import's
     const AttrSet *set;          // what builder_finish made of type and attributes, and whether other nodes may share it
     bool shared;
 } NodeBuilder;

@@ -43,10 +43,15 @@ void graph_release(Graph *graph) {
 Node *graph_find(const Graph *graph, Str name) {
     uint32_t hash = name_hash(name);
     size_t at = name_index_first(&graph->names, hash);
-    for (int32_t id; (id = name_index_next(&graph->names, hash, &at)) >= 0;)
-        if (str_equal(graph->nodes.p[id]->name, name))
-            return graph->nodes.p[id];
-    return NULL;
+    Node *last = NULL;
+    for (int32_t id; (id = name_index_next(&graph->names, hash, &at)) >= 0;) {
+        if (!str_equal(graph->nodes.p[id]->name, name) || (last && last->id > id))
+            continue;
+        last = graph->nodes.p[id];
+        if (!graph->twice)
+            break;
+    }
+    return last;
 }
 
 Status *graph_unique_name(Graph *graph, Str wanted, Str *out) {
@@ -85,6 +90,8 @@ static void unlink_node(Node *node) {
     node_drop_edges(node);
     name_index_remove(&graph->names, node->name_hash, node->id);
     node_drop_uses(node);
+    if (graph->twice == node)
+        graph->twice = NULL;  // nodes go in the order in which they came, the last one first
     graph->nodes.p[node->id] = NULL;
     node->id = -1;
     graph->version++;
@@ -167,7 +174,7 @@ Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
 static Status *node_check(const Graph *graph, const Node *node, size_t id) {
     NEED(node->graph == graph && (size_t)node->id == id, INTERNAL, "node %.*s doesn't know its place",
          STR_ARGS(node->name));
-    NEED(graph_find(graph, node->name) == node, INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
+    NEED(graph->twice || graph_find(graph, node->name) == node, INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
          STR_ARGS(node->name));
     for (int i = 0; i < node->n_inputs; i++)
         TRY(node_check_source(node, i, node->inputs[i]));

@@ -74,6 +74,8 @@ struct Graph {
     Arena arena;
     VEC(Node *) nodes;          // by id; removed nodes leave NULL
     NameIndex names;            // of nodes, to their ids
+    const Node *twice;          // the first whose name an earlier node has: an import may have made it; NULL: none. Such a
+                                // graph grows and is written, and no session runs it, as in TensorFlow
     Map suffixes;               // Str -> the number that graph_unique_name tries next
     TensorList tensors;         // those that attributes hold
     AttrSets sets;              // the attributes of nodes
@@ -98,7 +100,7 @@ void graph_remove_last(Graph *graph);
 Output *graph_inputs_new(Graph *graph, size_t n);
 Node **graph_controls_new(Graph *graph, size_t n);
 // Puts a node that has its name, its hash and its edges into the graph's lists and its inputs' uses: all or nothing.
-// Nobody may have the name yet.
+// Who has the name already is no longer found by it.
 FALLIBLE Status *node_insert(Graph *graph, Node *node);
 // Rewires one input; INVALID_ARGUMENT where types disagree. Used by passes and TF_UpdateEdge.
 FALLIBLE Status *node_set_input(Node *node, int input, Output source);
@@ -114,7 +116,7 @@ FALLIBLE Status *graph_order(const Graph *graph, Node **order, size_t *out_count
 // How many edges, back edges excepted, come into a node; whether a use of it is a back edge.
 int32_t node_count_before(const Node *node);
 bool node_use_goes_back(const Node *node, Use use);
-// What must hold of a graph between passes: every edge exists, types agree, names are unique, controls are acyclic.
+// What must hold of a graph between passes: every edge exists, types agree, names are unique (but see `twice`), controls are acyclic.
 FALLIBLE Status *graph_check(const Graph *graph);
 
 const AttrValue *node_attr_find(const Node *node, const char *name);       // NULL where absent

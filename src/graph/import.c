@@ -181,10 +181,10 @@ static Status *free_name(Importer *m, Str wanted, Str *out) {
 
 static Status *settle_prefix(Importer *m) {
     Str prefix = m->options->prefix;
-    while (prefix.n && prefix.p[prefix.n - 1] == '/')
-        prefix.n--;
-    if (m->options->prefix.n == 0)
+    if (prefix.n == 0)
         return OK;
+    if (prefix.p[prefix.n - 1] == '/')
+        prefix.n--;
     NEED(node_name_is_valid(prefix), INVALID_ARGUMENT,
          "Imported node name prefix '%.*s/' would lead to invalid node names", STR_ARGS(prefix));
     if (m->options->uniquify_prefix)
@@ -205,7 +205,7 @@ static Status *name_part(Importer *m, Str name, Str *out) {
     if (m->options->uniquify_names)
         TRY(free_name(m, name, &name));
     else
-        NEED(m->prefix.n ? !graph_find(m->graph, name) : !name_is_taken(m, name), INVALID_ARGUMENT,
+        NEED(m->prefix.n || !name_is_taken(m, name), INVALID_ARGUMENT,
              "Node name '%.*s' already exists in the Graph", STR_ARGS(name));
     *out = name;
     return OK;
@@ -254,6 +254,7 @@ static Status *list_parts(Importer *m) {
     TRY(settle_prefix(m));
     m->assembly.parts = m->parts.p;
     m->assembly.n_parts = m->parts.n;
+    m->assembly.may_repeat = m->prefix.n && !m->options->uniquify_names;
     for (size_t i = 0; i < m->parts.n; i++) {
         Part *part = &m->parts.p[i];
         if (!part->device.n)

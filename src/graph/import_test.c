@@ -269,14 +269,34 @@ START_TEST(prefix) {
     ck_assert(str_is(node_list(node("p/b"), "_class")->ss[0], "loc:@p/a"));
     ck_assert(str_is(node_str(node("p/e"), "frame_name"), "p/f"));
     ck_assert(str_is(node("p/a")->device, "/cpu:0") && str_is(node("p/b")->device, "/gpu:1"));
-    refuse_with(P("a"), &options, INVALID_ARGUMENT, "p/a");
     options.uniquify_prefix = true;
     import_with(P("a"), &options);
     ck_assert(node("p_1/a"));
     import_with(P("a"), &options);
     ck_assert(node("p_2/a"));
+    options.prefix = STR("s//");  // one slash of it is the prefix's own
+    import_with(P("a"), &options);
+    ck_assert(node("s//a"));
     options.prefix = STR("bad name");
     refuse_with(P("a"), &options, INVALID_ARGUMENT, "invalid node names");
+}
+END_TEST
+
+// As in TensorFlow: the later node is the one that is found, until it is gone.
+START_TEST(names_repeat_under_a_prefix) {
+    ImportOptions options = {.prefix = STR("p"), .validate_colocation = true};
+    import_with(P("a") P("b"), &options);
+    Node *first = node("p/a");
+    refuse_with(P("c") P("a") "node { name: 'w' op: 'Cross3' input: 'a' } ", &options, INVALID_ARGUMENT, "good enough");
+    ck_assert(node("p/a") == first && !graph->twice);
+    uint64_t edit = graph->edit;
+    import_with(P("c") P("a") P("b"), &options);
+    ck_assert(node("p/a") != first && graph->twice == node("p/a") && graph->edit != edit);
+    import_with(P("a"), &options);
+    ck_assert(node("p/a")->id == 5);
+    ck_assert(str_is(graph->twice->name, "p/a") && graph->twice->id == 3);
+    options.prefix = STR("");
+    refuse_with(P("p/a"), &options, INVALID_ARGUMENT, "Node name 'p/a' already exists in the Graph");
 }
 END_TEST
 
@@ -443,6 +463,7 @@ static Suite *suite(void) {
     tcase_add_test(c, versions);
     tcase_add_test(c, removed_ops);
     tcase_add_test(c, prefix);
+    tcase_add_test(c, names_repeat_under_a_prefix);
     tcase_add_test(c, uniquify_names);
     tcase_add_test(c, input_map);
     tcase_add_test(c, return_what_is_not_there);

@@ -26,6 +26,7 @@ struct Session {
     FixedCache *cache;             // of all plans
     PlanTable plans;               // read by all; written under the lock
     _Atomic uint64_t edit;         // graph->edit that the plans were made at
+    _Atomic size_t n_seen;         // nodes of the graph when a plan was last made
     _Atomic bool closed;
     Mutex lock;                    // guards the making of plans
     Condition idle;
@@ -45,11 +46,30 @@ static PlanOptions plan_options(Session *session, bool partial) {
     };
 }
 
+// A graph may have come to hold nodes of one name (graph->twice): TensorFlow's sessions refuse to take them in.
+static Status *check_names(const Session *session) {
+    const Graph *graph = session->graph;
+    if (__builtin_expect(!graph->twice, 1))
+        return OK;
+    size_t n_seen = atomic_load_explicit(&session->n_seen, memory_order_relaxed);
+    for (size_t i = 0; i < n_seen; i++) {
+        const Node *node = graph->nodes.p[i];
+        NEED(!node || (size_t)graph_find(graph, node->name)->id < n_seen, INVALID_ARGUMENT,
+             "GraphDef argument to Extend includes node '%.*s', which was created by a previous call to Create or Extend in "
+             "this session.", STR_ARGS(node->name));
+    }
+    FAIL(INVALID_ARGUMENT, "Node '%.*s' is not unique", STR_ARGS(graph->twice->name));
+}
+
 static Status *make_plan(Session *session, const StepSignature *signature, bool partial, Plan **out) {
     PlanOptions options = plan_options(session, partial);
     if (session->graph_lock)
         mutex_lock(session->graph_lock);
-    Status *status = plan_make(session->graph, signature, &options, out);
+    Status *status = check_names(session);
+    if (!status) {
+        atomic_store_explicit(&session->n_seen, session->graph->nodes.n, memory_order_relaxed);
+        status = plan_make(session->graph, signature, &options, out);
+    }
     if (session->graph_lock)
         mutex_unlock(session->graph_lock);
     return status;

@@ -78,6 +78,39 @@ static float run(TF_Output feed, float value, TF_Output fetch) {
 
 // ---------------------------------------- running
 
+static void import_as(const char *prefix, TF_Buffer *def) {
+    TF_ImportGraphDefOptions *opts = TF_NewImportGraphDefOptions();
+    TF_ImportGraphDefOptionsSetPrefix(opts, prefix);
+    TF_GraphImportGraphDef(graph, def, opts, s);
+    ok();
+    TF_DeleteImportGraphDefOptions(opts);
+}
+
+static void refuses_to_run(TF_Session *with, TF_Output fetch, const char *why) {
+    TF_Tensor *out;
+    TF_SessionRun(with, NULL, NULL, NULL, 0, &fetch, &out, 1, NULL, 0, NULL, s);
+    failed(TF_INVALID_ARGUMENT, why);
+}
+
+// An import under a prefix may repeat names. Then sessions refuse, as TensorFlow's do.
+START_TEST(repeated_names) {
+    TF_Output x = placeholder(graph, "x"), y = binary(graph, "AddV2", "y", x, constant(graph, "c", 2));
+    TF_Buffer *def = TF_NewBuffer();
+    TF_GraphToGraphDef(graph, def, s);
+    ok();
+    import_as("p", def);
+    TF_Operation *first = TF_GraphOperationByName(graph, "p/y");
+    ck_assert(run(x, 1, y) == 3);
+    import_as("p", def);
+    ck_assert(first != TF_GraphOperationByName(graph, "p/y"));
+    refuses_to_run(session, y, "GraphDef argument to Extend includes node 'p/x', which was created by");
+    TF_DeleteSession(session, s);
+    open_session();
+    refuses_to_run(session, y, "Node 'p/x' is not unique");
+    TF_DeleteBuffer(def);
+}
+END_TEST
+
 START_TEST(run_a_graph) {
     TF_Output x = placeholder(graph, "x"), y = binary(graph, "AddV2", "y", x, constant(graph, "two", 2));
     ck_assert_float_eq(run(x, 3, y), 5);
@@ -494,6 +527,7 @@ static Suite *suite(void) {
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 30);
     tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, repeated_names);
     tcase_add_test(c, run_a_graph);
     tcase_add_test(c, refusals);
     tcase_add_test(c, closed_session);
