@@ -75,20 +75,14 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
-// The shape that output `out` of a late node will have, if all is as it was: known of a step that was seen, or of a loop whose
-// variables keep their shapes. Who reads it relies on that; run/list.c looks whether it is so.
-static Shape foretell(const Specialising *s, const PlanNode *p, int out) {
-    if (s->seen)
-        return s->seen[p->out + out].shape;
-    if (p->flow != FLOW_LOOP)
-        return UNKNOWN_SHAPE;
-    const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;
-    return shape_compatible(first, &p->binding.node->output_shapes[out]) ? *first : UNKNOWN_SHAPE;
-}
-
+// A late node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes are what
+// their first values are.
 static NodeMode late(const Specialising *s, const PlanNode *p) {
-    for (int out = 0; out < p->binding.n_out; out++)
-        s->known[p->out + out].shape = foretell(s, p, out);
+    for (int out = 0; out < p->binding.n_out && p->flow == FLOW_LOOP && !s->seen; out++) {
+        const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;
+        if (shape_compatible(first, &p->binding.node->output_shapes[out]))
+            s->known[p->out + out].shape = *first;
+    }
     return NODE_LATE;
 }
 
@@ -139,10 +133,10 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
         prepared_init_in(&fixed->arena, &fixed->prepared[i], &p->binding, s->in, s->plan->threads);
     bool good = !status && fixed->prepared[i].reusable;
     status_free(status);
-    for (int out = 0; good && out < p->binding.n_out; out++) {
+    for (int out = 0; good && out < p->binding.n_out; out++)
         good = shape_is_known(&fixed->prepared[i].out[out]);
+    for (int out = 0; good && out < p->binding.n_out; out++)
         s->known[p->out + out].shape = fixed->prepared[i].out[out];
-    }
     if (good && !changes_objects(s, p)) {
         foresee(s, p, &fixed->prepared[i]);
         return NODE_FIXED;
@@ -218,6 +212,22 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     return OK;
 }
 
+// The shapes that are known before any node is looked at: of feeds, of what is awaited, and those that a step before had for
+// what can't be told from these. Who reads them relies on that; the run looks whether it is so.
+static void tell_shapes(const Specialising *s, const Tensor *const *feeds) {
+    const Plan *plan = s->plan;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = s->seen ? s->seen[slot].shape : UNKNOWN_SHAPE};
+    for (int i = 0; i < plan->n_feeds; i++)
+        if (plan->feeds[i].slot >= 0)
+            s->known[plan->feeds[i].slot].shape = feeds[i]->shape;
+    for (int32_t j = 0; j < plan->n_starts; j++) {
+        const PlanNode *p = &plan->nodes[plan->starts[j].node];
+        for (int i = 0; i < p->binding.n_out; i++)
+            s->known[p->out + i].shape = feeds[plan->n_feeds + plan->starts[j].key + i]->shape;
+    }
+}
+
 static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena *scratch) {
     const Plan *plan = s->plan;
     int widest = 1;
@@ -235,16 +245,7 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     s->in_pieces = ARENA_ARRAY(scratch, bool, plan->n_slots);
     Tensor *handles = ARENA_ARRAY(scratch, Tensor, widest);
     NEED_MEMORY(s->known && s->in && s->out && s->last && s->owner && s->at && s->in_pieces && handles);
-    for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = UNKNOWN_SHAPE};
-    for (int i = 0; i < plan->n_feeds; i++)
-        if (plan->feeds[i].slot >= 0)
-            s->known[plan->feeds[i].slot].shape = feeds[i]->shape;
-    for (int32_t j = 0; j < plan->n_starts; j++) {
-        const PlanNode *p = &plan->nodes[plan->starts[j].node];
-        for (int i = 0; i < p->binding.n_out; i++)
-            s->known[p->out + i].shape = feeds[plan->n_feeds + plan->starts[j].key + i]->shape;
-    }
+    tell_shapes(s, feeds);
     for (int32_t i = 0; i < plan->n_nodes; i++)
         s->fixed->modes[i] = specialise(s, i, handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
