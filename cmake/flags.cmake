@@ -9,7 +9,10 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g")
 
 if(NOT CMAKE_BUILD_TYPE)
-    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+    set(CMAKE_BUILD_TYPE Release)
+    if(PROJECT_IS_TOP_LEVEL)
+        set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+    endif()
 endif()
 
 find_program(CCACHE ccache)
@@ -27,7 +30,7 @@ target_compile_options(millrace_plain INTERFACE
     $<$<C_COMPILER_ID:Clang>:-Wno-enum-float-conversion>  # constants are enumerators here
     -ffunction-sections -fdata-sections
     -fno-math-errno -fno-trapping-math
-    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=  # no path of the builder's machine in the library
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=  # no path of the builder's machine in the library
 )
 if(MILLRACE_WERROR AND NOT MILLRACE_SANITIZE)  # what sanitizers insert makes the compiler see faults where there are none
     target_compile_options(millrace_plain INTERFACE -Werror)

@@ -9,13 +9,13 @@ list(FILTER LEVEL_SOURCES EXCLUDE REGEX "_test\\.c$")
 
 # The signatures of ops without kernel go into the library packed: the assembler takes them in (known_ops.c).
 find_program(GZIP gzip REQUIRED)
-set(KNOWN_OPS ${CMAKE_BINARY_DIR}/data/known_ops.sig.gz)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/data)
+set(KNOWN_OPS ${PROJECT_BINARY_DIR}/data/known_ops.sig.gz)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/data)
 add_custom_command(OUTPUT ${KNOWN_OPS}
-    COMMAND ${GZIP} -9nc ${CMAKE_SOURCE_DIR}/src/graph/known_ops.sig > ${KNOWN_OPS}
+    COMMAND ${GZIP} -9nc ${PROJECT_SOURCE_DIR}/src/graph/known_ops.sig > ${KNOWN_OPS}
     DEPENDS src/graph/known_ops.sig VERBATIM)
 set_source_files_properties(src/graph/known_ops.c PROPERTIES
-    OBJECT_DEPENDS "${KNOWN_OPS};${CMAKE_SOURCE_DIR}/src/graph/construction.rules" INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/data)
+    OBJECT_DEPENDS "${KNOWN_OPS};${PROJECT_SOURCE_DIR}/src/graph/construction.rules" INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/data)
 
 add_library(millrace_objects OBJECT ${SOURCES})
 target_include_directories(millrace_objects PRIVATE src include)
@@ -72,47 +72,99 @@ find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 set(MILLRACE_NEEDS m Threads::Threads ${CMAKE_DL_LIBS} ZLIB::ZLIB)
 
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 # The shared libraries. Nothing leaves them but TF_*, TFE_* and mr_*, and nothing unloads them: threads may be inside.
-function(millrace_shared name)
-    add_library(${name} SHARED ${OBJECTS})
-    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map)
-    target_link_libraries(${name} PRIVATE millrace_flags ${MILLRACE_NEEDS})
-    target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map -Wl,-z,nodelete)
+function(millrace_shared name exports)
+    add_library(${name} SHARED ${ARGN})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/${exports})
+    target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/${exports} -Wl,-z,nodelete)
+    target_link_libraries(${name} PRIVATE millrace_flags)
     if(NOT MILLRACE_SANITIZE)
         target_link_options(${name} PRIVATE -Wl,-z,defs)
     endif()
     target_include_directories(${name} INTERFACE
-        $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 endfunction()
 
-millrace_shared(millrace)
+millrace_shared(millrace exports.map ${OBJECTS})
+target_link_libraries(millrace PRIVATE ${MILLRACE_NEEDS})
 set_target_properties(millrace PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+add_library(millrace::millrace ALIAS millrace)  # the same word where Millrace is a part of another project
 
-# The same code under TensorFlow's name, with the empty second library that some programs also ask for.
-millrace_shared(tensorflow)
-set_target_properties(tensorflow PROPERTIES VERSION 2 SOVERSION 2)
-file(CONFIGURE OUTPUT empty.c CONTENT "// Nothing: all of TensorFlow's C interface is in libtensorflow.\n")
-add_library(tensorflow_framework SHARED ${CMAKE_BINARY_DIR}/empty.c)
-set_target_properties(tensorflow_framework PROPERTIES VERSION 2 SOVERSION 2)
+# The same code under TensorFlow's names, of which libmillrace is the only copy:
+#   libtensorflow.so.2            a filter: its names are found in libmillrace.so.0, which must lie beside it
+#   libtensorflow_cc.so.2         for bindings that come as binaries (Java): the same names with the version `tensorflow`
+#   libtensorflow_framework.so.2  empty: some programs ask for it
+set(ALIASES ${PROJECT_BINARY_DIR}/names/aliases.c)
+set(JUMPS ${PROJECT_BINARY_DIR}/names/jumps.c)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/names)
+add_custom_command(OUTPUT ${ALIASES} ${JUMPS}
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:millrace> -DALIASES=${ALIASES} -DJUMPS=${JUMPS}
+            -P ${PROJECT_SOURCE_DIR}/cmake/other_names.cmake
+    DEPENDS millrace ${PROJECT_SOURCE_DIR}/cmake/other_names.cmake VERBATIM)
+add_custom_target(millrace_names DEPENDS ${ALIASES} ${JUMPS})
+
+include(CheckSymbolExists)
+check_symbol_exists(__GLIBC__ features.h MILLRACE_FILTERS)  # other loaders don't know filters: a copy of the code there
+set(OTHER_NAMES "")
+function(millrace_other_name name exports)
+    set(target millrace_as_${name})
+    if(exports)
+        millrace_shared(${target} ${exports} ${ARGN})
+    else()
+        add_library(${target} SHARED ${ARGN})
+    endif()
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION 2 SOVERSION 2
+        INSTALL_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON EXCLUDE_FROM_ALL ${MILLRACE_IS_PART})
+    add_dependencies(${target} millrace_names)
+    set(OTHER_NAMES ${OTHER_NAMES} ${target} PARENT_SCOPE)
+endfunction()
+
+if(MILLRACE_FILTERS)
+    millrace_other_name(tensorflow exports.map ${ALIASES})
+    target_link_options(millrace_as_tensorflow PRIVATE -Wl,--filter=$<TARGET_SONAME_FILE_NAME:millrace>)
+    target_link_libraries(millrace_as_tensorflow PRIVATE -Wl,--no-as-needed millrace)
+else()
+    millrace_other_name(tensorflow exports.map ${OBJECTS})
+    target_link_libraries(millrace_as_tensorflow PRIVATE ${MILLRACE_NEEDS})
+endif()
+file(CONFIGURE OUTPUT names/empty.c CONTENT "// Nothing: all of TensorFlow's C interface is in libtensorflow.\n")
+millrace_other_name(tensorflow_framework "" ${PROJECT_BINARY_DIR}/names/empty.c)
+target_link_libraries(millrace_as_tensorflow_framework PRIVATE -Wl,--no-as-needed)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64")
+    millrace_other_name(tensorflow_cc exports_cc.map ${JUMPS})
+    target_link_libraries(millrace_as_tensorflow_cc PRIVATE -Wl,--no-as-needed millrace)
+endif()
 
 # The static library is one object in which every other name has become local, so that ours never meet a program's.
-set(STATIC ${CMAKE_BINARY_DIR}/lib/libmillrace.a)
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/objects.rsp CONTENT "$<JOIN:${OBJECTS},\n>\n")
+set(IN_ALL ALL)
+if(MILLRACE_IS_PART)
+    set(IN_ALL "")
+endif()
+set(STATIC ${PROJECT_BINARY_DIR}/lib/libmillrace.a)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects.rsp CONTENT "$<JOIN:${OBJECTS},\n>\n")
 add_custom_command(OUTPUT ${STATIC}
-    COMMAND ${CMAKE_LINKER} -r -o ${CMAKE_BINARY_DIR}/millrace.o @${CMAKE_BINARY_DIR}/objects.rsp
+    COMMAND ${CMAKE_LINKER} -r -o ${PROJECT_BINARY_DIR}/millrace.o @${PROJECT_BINARY_DIR}/objects.rsp
     COMMAND ${CMAKE_OBJCOPY} -w --keep-global-symbol=TF_* --keep-global-symbol=TFE_* --keep-global-symbol=mr_*
-            ${CMAKE_BINARY_DIR}/millrace.o
+            ${PROJECT_BINARY_DIR}/millrace.o
     COMMAND ${CMAKE_COMMAND} -E rm -f ${STATIC}
-    COMMAND ${CMAKE_AR} rcs ${STATIC} ${CMAKE_BINARY_DIR}/millrace.o
-    DEPENDS ${OBJECTS} ${CMAKE_BINARY_DIR}/objects.rsp
+    COMMAND ${CMAKE_AR} rcs ${STATIC} ${PROJECT_BINARY_DIR}/millrace.o
+    DEPENDS ${OBJECTS} ${PROJECT_BINARY_DIR}/objects.rsp
     COMMENT "Linking C static library lib/libmillrace.a" VERBATIM)
-add_custom_target(millrace_static ALL DEPENDS ${STATIC})
+add_custom_target(millrace_static ${IN_ALL} DEPENDS ${STATIC})
 
 # What unit tests and fuzz targets link: the same objects with every name in reach.
 add_library(millrace_open STATIC EXCLUDE_FROM_ALL ${OBJECTS})
 set_target_properties(millrace_open PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(millrace_open PUBLIC src include)
 target_link_libraries(millrace_open PUBLIC millrace_flags ${MILLRACE_NEEDS})
+
+# millrace::static, for projects that Millrace is a part of.
+add_library(millrace_archive STATIC IMPORTED GLOBAL)
+set_target_properties(millrace_archive PROPERTIES IMPORTED_LOCATION ${STATIC})
+target_include_directories(millrace_archive INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(millrace_archive INTERFACE m pthread ${CMAKE_DL_LIBS} z)  # ZLIB::ZLIB is not known outside
+add_dependencies(millrace_archive millrace_static)
+add_library(millrace::static ALIAS millrace_archive)

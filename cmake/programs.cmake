@@ -1,11 +1,12 @@
 # The command, the examples, the benches and the fuzz targets: made where their sources are there.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+include(GNUInstallDirs)
 
 # cli/ and examples/ are users of the library: they see include/ only.
 file(GLOB CLI_SOURCES CONFIGURE_DEPENDS cli/*.c)
 if(CLI_SOURCES)
     add_executable(millrace_command ${CLI_SOURCES})
-    set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../lib")
+    set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
 endif()
 
@@ -17,7 +18,7 @@ foreach(source IN LISTS EXAMPLES)
     get_filename_component(name ${source} NAME_WE)
     add_executable(example_${name} ${source})
     set_target_properties(example_${name} PROPERTIES
-        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_link_libraries(example_${name} PRIVATE examples_shared millrace millrace_flags m)
 endforeach()
 
@@ -26,15 +27,15 @@ add_custom_target(benches)
 file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/*.c)
 if(BENCH_SOURCES)
     add_executable(bench EXCLUDE_FROM_ALL ${BENCH_SOURCES})
-    set_target_properties(bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    set_target_properties(bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_link_libraries(bench PRIVATE millrace_flags m Threads::Threads ${CMAKE_DL_LIBS})
-    add_dependencies(benches bench millrace tensorflow)
+    add_dependencies(benches bench millrace millrace_as_tensorflow)
 endif()
 
 # What the inner loops cost, by CPU level: linked with the objects, since the library does not export them.
-if(EXISTS ${CMAKE_SOURCE_DIR}/bench/loops/loops.c)
+if(EXISTS ${PROJECT_SOURCE_DIR}/bench/loops/loops.c)
     add_executable(bench_loops EXCLUDE_FROM_ALL bench/loops/loops.c)
-    set_target_properties(bench_loops PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    set_target_properties(bench_loops PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_link_libraries(bench_loops PRIVATE millrace_open)
     add_dependencies(benches bench_loops)
 endif()
@@ -47,7 +48,7 @@ if(MILLRACE_FUZZ)
         get_filename_component(name ${source} NAME_WE)
         add_executable(fuzz_${name} ${source})
         set_target_properties(fuzz_${name} PROPERTIES
-            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
         target_link_libraries(fuzz_${name} PRIVATE millrace_open)
         target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
         add_dependencies(fuzzers fuzz_${name})

@@ -76,6 +76,41 @@ void TFE_InferShapes(TFE_Op *op, TF_ShapeAndTypeList *input_shapes, TF_Tensor **
     REFUSE(status);
 }
 
+// ---------------------------------------- what only Java's binding looks up: metrics, devices and tasks of its own
+typedef struct { void *functions[6]; } CustomDevice;  // by value: larger than what goes in registers
+#define METRIC(Kind) \
+    TF_CAPI_EXPORT void *TFE_MonitoringNew##Kind(const char *name, TF_Status *status, ...) { REFUSE(status); return NULL; } \
+    TF_CAPI_EXPORT NOTHING(TFE_MonitoringDelete##Kind, void *metric) \
+    TF_CAPI_EXPORT VALUE(void *, TFE_MonitoringGetCell##Kind, NULL, void *metric, ...)
+#define SAMPLER(Kind) \
+    TF_CAPI_EXPORT void *TFE_MonitoringNew##Kind(const char *name, void *buckets, TF_Status *status, ...) { \
+        REFUSE(status); \
+        return NULL; \
+    } \
+    TF_CAPI_EXPORT NOTHING(TFE_MonitoringDelete##Kind, void *metric) \
+    TF_CAPI_EXPORT VALUE(void *, TFE_MonitoringGetCell##Kind, NULL, void *metric, ...)
+METRIC(Counter0) METRIC(Counter1) METRIC(Counter2)
+METRIC(IntGauge0) METRIC(IntGauge1) METRIC(IntGauge2)
+METRIC(BoolGauge0) METRIC(BoolGauge1) METRIC(BoolGauge2)
+METRIC(StringGauge0) METRIC(StringGauge1) METRIC(StringGauge2) METRIC(StringGauge3) METRIC(StringGauge4)
+SAMPLER(Sampler0) SAMPLER(Sampler1) SAMPLER(Sampler2)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringCounterCellIncrementBy, void *cell, int64_t value)
+TF_CAPI_EXPORT VALUE(int64_t, TFE_MonitoringCounterCellValue, 0, void *cell)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringIntGaugeCellSet, void *cell, int64_t value)
+TF_CAPI_EXPORT VALUE(int64_t, TFE_MonitoringIntGaugeCellValue, 0, void *cell)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringBoolGaugeCellSet, void *cell, bool value)
+TF_CAPI_EXPORT VALUE(bool, TFE_MonitoringBoolGaugeCellValue, false, void *cell)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringStringGaugeCellSet, void *cell, const char *value)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringStringGaugeCellValue, void *cell, TF_Buffer *value)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringSamplerCellAdd, void *cell, double value)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringSamplerCellValue, void *cell, TF_Buffer *value)
+TF_CAPI_EXPORT VALUE(void *, TFE_MonitoringNewExponentialBuckets, NULL, double scale, double growth, int n)
+TF_CAPI_EXPORT NOTHING(TFE_MonitoringDeleteBuckets, void *buckets)
+TF_CAPI_EXPORT NO(TFE_GetTaskStates, TFE_Context *ctx, const TF_Buffer *tasks, void *states)
+TF_CAPI_EXPORT NO(TFE_RegisterCustomDevice, TFE_Context *ctx, CustomDevice device, const char *name, void *info)
+TF_CAPI_EXPORT NO_VALUE(TFE_TensorHandle *, TFE_NewCustomDeviceTensorHandle, NULL, TFE_Context *ctx, const char *device,
+                        TF_DataType dtype, void *data, CustomDevice methods)
+
 // ---------------------------------------- custom kernels: what only some devices have
 NO(TF_GetSerializedFunctionDefLibrary, TF_OpKernelContext *ctx, TF_Buffer *out)
 NO(TF_GetSerializedConfigProto, TF_OpKernelContext *ctx, TF_Buffer *out)
