@@ -24,12 +24,12 @@ DType binding_dtype(const Node *node) {
 }
 
 static RunFn *find_run(const Node *node, const Device *device) {
-    return node->type->op ? device->type->kernel(device, node->type->op, binding_dtype(node)) : NULL;
+    return node->type->op ? device_type_kernel(device->type, node->type->op, binding_dtype(node)) : NULL;
 }
 
 bool binding_exists(const Node *node, const Device *device) {
     const Op *op = node->type->op;
-    return op && (op->flow != FLOW_NONE || op->start || find_run(node, device) ||
+    return op && (op->flow != FLOW_NONE || (op->start && device->type->host) || find_run(node, device) ||
                   dynamic_kernel_find(node, device->type->name));
 }
 
@@ -179,6 +179,29 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
     return OK;
 }
 
+// What a kernel allocated itself lies in host memory: copies it to where its readers look for it.
+static Status *bring_inside(const Binding *binding, const Prepared *prepared, Kernel *k) {
+    const Device *device = binding->device;
+    for (int i = 0; i < binding->n_out; i++) {
+        Tensor *out = k->out[i], inside;
+        if (prepared->out_bytes[i] != OUT_OPEN || !out->buffer || (binding->out_flags[i] & (EDGE_HOST | EDGE_ALIAS)) ||
+            device_hosts(device, out->dtype))
+            continue;
+        TRY(tensor_new_on(device->allocator, out->dtype, out->shape, &inside));
+        Status *status = device->type->copy_in(device, out, &inside);
+        tensor_clear(status ? &inside : out);
+        if (status)
+            return status;
+        *out = inside;
+    }
+    return OK;
+}
+
+static Status *run_inside(const Binding *binding, const Prepared *prepared, Kernel *k) {
+    TRY(device_run(binding, k));
+    return binding->device->type->host ? OK : bring_inside(binding, prepared, k);
+}
+
 static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
     if (!prepared_fits(prepared, binding, k->in))
         TRY(prepared_init(prepared, binding, k->in, k->step->threads));
@@ -187,11 +210,11 @@ static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kerne
     k->run = prepared->run;
     k->scratch = no_scratch;
     if (__builtin_expect(!prepared->scratch, 1))
-        return prepared->plain ? k->run(k) : device_run(binding, k);
+        return prepared->plain ? k->run(k) : run_inside(binding, prepared, k);
     AUTO(buffer) Buffer *scratch = NULL;
-    TRY(buffer_new(&host_allocator, DT_uint8, prepared->scratch, &scratch));
+    TRY(buffer_new(binding->device->allocator, DT_uint8, prepared->scratch, &scratch));
     k->scratch = scratch->data;
-    Status *status = device_run(binding, k);
+    Status *status = run_inside(binding, prepared, k);
     k->scratch = no_scratch;
     return status;
 }

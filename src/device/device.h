@@ -7,17 +7,25 @@
 
 typedef struct Device Device;
 
+// What all devices of a type have in common. A type is registered once and lives as long as the process.
 typedef struct DeviceType {
     const char *name;  // "CPU", "GPU", "FAKE"
     int priority;      // higher is preferred where a node asks for nothing
     bool host;         // its memory is the host's: no Send and Recv between such devices is ever a copy
-    // The kernel for that element type, or NULL.
-    RunFn *(*kernel)(const Device *device, const Op *op, DType dtype);
-    // Calls k->run with what the device needs around it; NULL: call it directly.
+    // What it has for the op; NULL: nothing.
+    const Kernels *(*kernels)(const Op *op);
+    // Makes the device's memory and whatever else it needs (allocator, memory_limit, state); NULL: it works in host memory.
+    Status *(*open)(Device *device);
+    void (*close)(Device *device);  // NULL: nothing to do. No step runs any more.
+    // Calls k->run with what the device needs around it, or puts the call into the device's queue: what it needs of `k` it
+    // copies and retains, but for k->own, which lasts until `sync` has returned. Errors may come later, from copy_out or
+    // sync. NULL: k->run is called directly.
     Status *(*run)(const Device *device, Kernel *k);
-    // Copies the elements; shapes and types agree, destinations are allocated.
+    // Copies the elements, when all that was queued before is done. Shapes and types agree, destinations are allocated.
     Status *(*copy_in)(const Device *device, const Tensor *host, const Tensor *inside);
     Status *(*copy_out)(const Device *device, const Tensor *inside, const Tensor *host);
+    // Waits until what was queued is done; a step that used the device ends with it. NULL: nothing is ever queued.
+    Status *(*sync)(const Device *device);
 } DeviceType;
 
 struct Device {
@@ -26,8 +34,18 @@ struct Device {
     int ordinal;
     uint64_t incarnation;      // random per process start: tells a restarted device from the old one
     int64_t memory_limit;      // bytes
-    Allocator *allocator;
+    Allocator *allocator;      // what it returns may be read by the host only where type->host
+    void *state;               // the type's own
 };
+
+// Adds a type of devices, before sessions are made that have some. ALREADY_EXISTS where the name is taken; RESOURCE_EXHAUSTED
+// beyond MAX_DEVICE_TYPES. The CPU, and FAKE for tests, are there from the start.
+enum { MAX_DEVICE_TYPES = 16 };
+FALLIBLE Status *device_type_register(const DeviceType *type);
+const DeviceType *device_type_find(Str name);  // NULL: none of that name
+const DeviceType *device_type_at(int index);   // in the order of registration, the CPU first; NULL after the last
+// The type's kernel for the op and that element type; NULL: none.
+RunFn *device_type_kernel(const DeviceType *type, const Op *op, DType dtype);
 
 // The devices of one session or eager context. Owner: one; devices live as long as it does.
 typedef struct DeviceSet {
@@ -54,7 +72,6 @@ FALLIBLE Status *device_spec_parse(Str text, DeviceSpec *out);
 bool device_spec_matches(const DeviceSpec *spec, const Device *device);
 
 extern const DeviceType device_cpu, device_fake;
-Allocator *fake_allocator(void);  // memory that only device_fake can read
 
 // True where the device keeps values of that type in host memory.
 static inline bool device_hosts(const Device *device, DType dtype) {

@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "device/device.h"
 
-static const DeviceType *const types[] = {&device_cpu, &device_fake};
-
 static int count_of(const DeviceType *type, const DeviceCount *counts, int n) {
     for (int i = 0; i < n; i++)
         if (str_is(counts[i].type, type->name))
@@ -24,34 +22,43 @@ static Status *device_new(const DeviceType *type, int ordinal, Device **out) {
     int64_t seed[3] = {clock_now(), (int64_t)(uintptr_t)device, getpid()};
     device->incarnation = hash_bytes(seed, sizeof seed, 0) | 1;
     snprintf(device->name, sizeof device->name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, ordinal);
-    if (type == &device_fake)
-        device->allocator = fake_allocator();
-    *out = device;
+    Status *status = type->open ? type->open(device) : OK;
+    if (status)
+        free(device);
+    else
+        *out = device;
+    return status;
+}
+
+static Status *add_devices(DeviceSet *set, const DeviceType *type, int count) {
+    NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024", type->name, count);
+    for (int i = 0; i < count; i++) {
+        Device **grown = realloc(set->devices, (size_t)(set->n + 1) * sizeof *grown);
+        NEED_MEMORY(grown);
+        set->devices = grown;
+        TRY(device_new(type, i, &set->devices[set->n]));
+        set->n++;
+    }
     return OK;
 }
 
 Status *device_set_init(DeviceSet *set, const DeviceCount *counts, int n) {
     *set = (DeviceSet){0};
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        int count = count_of(types[t], counts, n);
-        NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024",
-             types[t]->name, count);
-        if (types[t] == &device_cpu && count == 0)
-            count = 1;  // the machine needs its host
-        for (int i = 0; i < count; i++) {
-            Device **grown = realloc(set->devices, (size_t)(set->n + 1) * sizeof *grown);
-            NEED_MEMORY(grown);
-            set->devices = grown;
-            TRY(device_new(types[t], i, &set->devices[set->n]));
-            set->n++;
-        }
+    const DeviceType *type;
+    for (int t = 0; (type = device_type_at(t)); t++) {
+        int count = count_of(type, counts, n);
+        bool host_is_missing = type == &device_cpu && count == 0;
+        TRY(add_devices(set, type, host_is_missing ? 1 : count));
     }
     return OK;
 }
 
 void device_set_clear(DeviceSet *set) {
-    for (int i = 0; i < set->n; i++)
+    for (int i = 0; i < set->n; i++) {
+        if (set->devices[i]->type->close)
+            set->devices[i]->type->close(set->devices[i]);
         free(set->devices[i]);
+    }
     free(set->devices);
     *set = (DeviceSet){0};
 }

@@ -194,10 +194,10 @@ static Status *prepared_shapes(Prepared *prepared, const Binding *binding, Tenso
 // ---- geometry
 
 static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
-    const Op *op = binding->op;
+    const Kernels *kernels = binding->device->type->kernels(binding->op);
     Preparation *making = prepared->making;
     prepared->run = binding->run;
-    if (!op->prepare)
+    if (!kernels || !kernels->prepare)
         return OK;
     int n = binding->n_in + binding->n_out;
     Tensor few_seen[NARROW], *seen = few_seen;
@@ -206,7 +206,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
         seen = ARENA_ARRAY(making->arena, Tensor, n);
         views = ARENA_ARRAY(making->arena, const Tensor *, n);
     }
-    prepared->own = arena_aligned(making->arena, op->own_size, BUFFER_ALIGNMENT);
+    prepared->own = arena_aligned(making->arena, kernels->own_size, BUFFER_ALIGNMENT);
     NEED_MEMORY(seen && views && prepared->own);
     for (int i = 0; i < n; i++)
         views[i] = &seen[i];
@@ -227,7 +227,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
         .n_out = binding->n_out, .own = prepared->own, .arena = making->arena, .lasting = making->lasting,
         .kept = making->kept, .run = binding->run, .threads = threads,
     };
-    Status *status = op->prepare(&prepare);
+    Status *status = kernels->prepare(&prepare);
     making->cleanups = prepare.cleanups;
     making->kept = prepare.kept;
     making->cost = prepare.cost;

@@ -24,6 +24,13 @@ typedef struct {
     RunFn *run;
 } KernelRow;
 
+// What one type of device has for an op. The CPU's stands in the op itself, others' in the folder of the device type.
+typedef struct {
+    const KernelRow *rows;       // until {0, NULL}; NULL: none
+    PrepareFn *prepare;          // may be NULL
+    size_t own_size;             // bytes of what prepare fills
+} Kernels;
+
 // What control flow a node is. `run` obeys these tags and knows no op.
 typedef enum {
     FLOW_NONE,
@@ -98,15 +105,19 @@ typedef struct Op {
     ShapeFn *shape;              // NULL: outputs of unknown shape
     FormulaFn *grad;             // NULL with OP_NO_GRADIENT: zero; NULL without: "No gradient defined"
     FormulaFn *expand;           // a composed op: what it stands for
-    PrepareFn *prepare;          // may be NULL
-    size_t own_size;             // bytes of what prepare fills
+    union {
+        Kernels kernels;         // the CPU's
+        struct {                 // the same by the names that ops' files write
+            const KernelRow *cpu;    // NULL with no `start`: not implemented
+            PrepareFn *prepare;
+            size_t own_size;
+        };
+    };
+    StartFn *start;              // instead of rows: an asynchronous kernel, of whichever device; it waits for the outside
     Status *(*open)(Opening *);  // state of one node in one session; NULL: none
     void (*close)(void *state);
     size_t state_size;           // zeroed before open
     const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the kernel
-    const KernelRow *cpu;        // rows until {0, NULL}; NULL with no `start`: not implemented
-    StartFn *start;              // instead of rows: an asynchronous kernel
-    const void *const *cuda;     // reserved for rows of other devices; each device type has one field here
     uint32_t host;               // BIT(i): input i is read on the host (small integers: shapes, axes, indices)
     uint32_t host_out;           // BIT(i): output i is written on the host
     uint32_t alias;              // BIT(i): output i is input i's buffer, perhaps in another shape

@@ -16,8 +16,7 @@ Status *kernel_output(Kernel *k, int i, Shape shape) {
     TRY(shape_check(&shape));
     TRY(shape_bytes(&shape, dtype, &bytes));
     Buffer *buffer;
-    bool host = dtype == DT_int32 || !dtype_is_plain(dtype) || !k->step->allocator;
-    TRY(buffer_new(host ? &host_allocator : k->step->allocator, dtype, bytes, &buffer));
+    TRY(buffer_new(&host_allocator, dtype, bytes, &buffer));
     buffer_release(out->buffer);
     *out = (Tensor){.data = buffer->data, .buffer = buffer, .dtype = dtype, .shape = shape};
     return OK;

@@ -31,12 +31,12 @@ struct StepContext {
     int threads;                          // a kernel uses at most so many, itself included
     uint64_t step_id;
     struct ResourceTable *resources;      // the session's, or the device's
-    Allocator *allocator;                 // of the device that runs this kernel
     const struct Caller *caller;          // calls functions (kernel/call.h); NULL where none can be called
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 
-// Allocates output i, which the shape function left unknown (OP_LATE). The shape must agree with what is known.
+// Allocates output i, which the shape function left unknown (OP_LATE), in host memory: on another device the machine brings it
+// inside when the kernel has returned. The shape must agree with what is known.
 FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
 // Output i is this tensor: takes over the reference. For values that have their own buffer (a dequeued element).
 void kernel_set_output(Kernel *k, int i, Tensor value);
@@ -64,7 +64,7 @@ struct Prepare {
     const Tensor *const *in;      // type and shape; data only for host inputs whose value is known
     const Tensor *const *out;     // type and shape; rank -1 where it is open
     int n_in, n_out;
-    void *own;                    // op->own_size zeroed bytes to fill
+    void *own;                    // own_size zeroed bytes to fill
     void *kept;                   // set: what the node's next prepare, for other shapes, finds here; first NULL
     Arena *lasting;               // the memory of `kept`
     Arena *arena;                 // lives as long as `own`

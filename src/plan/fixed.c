@@ -264,7 +264,7 @@ Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *s
     atomic_init(&fixed->references, 1);
     AUTO(arena) Arena scratch = {0};
     Specialising s = {.plan = plan, .fixed = fixed, .seen = seen,
-                      .context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator}};
+                      .context = {.threads = 1, .deadline = NO_DEADLINE}};
     Status *status = fixed_arrays(fixed, plan, feeds);
     if (!status)
         status = specialise_all(&s, feeds, &scratch);

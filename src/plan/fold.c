@@ -83,8 +83,7 @@ static Status *compute(Draft *draft, const Node *node, Tensor *out) {
         inputs[i] = from.node->value ? *from.node->value : (Tensor){.dtype = output_base_type(from), .shape = *shape_of(from)};
         in[i] = &inputs[i];
     }
-    StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .allocator = &host_allocator,
-                           .resources = draft->options->resources};
+    StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .resources = draft->options->resources};
     Tensor result = {0}, *outs[1] = {&result};
     Kernel kernel = {.in = in, .out = outs, .n_in = binding.n_in, .n_out = 1, .node = node, .step = &context};
     Prepared prepared = {0};

@@ -43,6 +43,24 @@ static Status *bind_nodes(Ordering *o) {
     return OK;
 }
 
+static Status *find_queues(Ordering *o) {
+    Plan *plan = o->plan;
+    const DeviceSet *devices = o->draft->options->devices;
+    for (int d = 0; d < devices->n; d++) {
+        const Device *device = devices->devices[d];
+        bool used = false;
+        for (int32_t i = 0; device->type->sync && !used && i < plan->n_nodes; i++)
+            used = plan->nodes[i].binding.device == device;
+        if (!used)
+            continue;
+        if (!plan->queues)
+            plan->queues = ARENA_ARRAY(&plan->arena, const Device *, devices->n);
+        NEED_MEMORY(plan->queues);
+        plan->queues[plan->n_queues++] = device;
+    }
+    return OK;
+}
+
 static Status *plan_loops(Ordering *o) {
     Plan *plan = o->plan;
     int32_t n = 0;
@@ -304,6 +322,7 @@ static Status *order_nodes(Ordering *o) {
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
     NEED_MEMORY(plan->nodes && o->first_slot);
     TRY(bind_nodes(o));
+    TRY(find_queues(o));
     TRY(plan_loops(o));
     TRY(number_slots(o));
     TRY(list_ends(o));

@@ -10,13 +10,56 @@
 #include "plan/pass.h"
 #include "plan/states.h"
 
+enum { WORD_BITS = 64 };
+
+// Of each node, by id, a set of devices: `words` words of bits, by the device's index.
 typedef struct {
     Draft *draft;
     int32_t *group;        // by id: union-find
-    uint64_t *feasible;    // by group root: BIT of device
-    uint64_t *able;        // by group root: the same but for what soft placement overlooks
+    uint64_t *feasible;    // of a group's root: where it can go
+    uint64_t *able;        // of a group's root: the same but for what soft placement overlooks
+    size_t words;
     Map colocated;         // of a name after "loc:@" -> the first node that has it
 } Placing;
+
+static uint64_t *feasible_of(const Placing *p, int32_t id) {
+    return p->feasible + (size_t)id * p->words;
+}
+
+static uint64_t *able_of(const Placing *p, int32_t id) {
+    return p->able + (size_t)id * p->words;
+}
+
+// ---- sets of devices
+
+static bool set_has(const uint64_t *set, int d) {
+    return set[d / WORD_BITS] >> (d % WORD_BITS) & 1;
+}
+
+static void set_put(uint64_t *set, int d, bool in) {
+    uint64_t bit = (uint64_t)1 << (d % WORD_BITS);
+    set[d / WORD_BITS] = in ? set[d / WORD_BITS] | bit : set[d / WORD_BITS] & ~bit;
+}
+
+static bool sets_meet(const Placing *p, const uint64_t *a, const uint64_t *b) {
+    uint64_t both = 0;
+    for (size_t w = 0; w < p->words; w++)
+        both |= a[w] & b[w];
+    return both != 0;
+}
+
+static bool set_is_empty(const Placing *p, const uint64_t *set) {
+    return !sets_meet(p, set, set);
+}
+
+static void set_copy(const Placing *p, uint64_t *to, const uint64_t *from) {
+    memcpy(to, from, p->words * sizeof *to);
+}
+
+static void set_intersect(const Placing *p, uint64_t *to, const uint64_t *with) {
+    for (size_t w = 0; w < p->words; w++)
+        to[w] &= with[w];
+}
 
 static int32_t find_group(const Placing *p, int32_t id) {
     while (p->group[id] != id) {
@@ -29,7 +72,7 @@ static int32_t find_group(const Placing *p, int32_t id) {
 // ---- messages
 
 static void list_devices(const DeviceSet *devices, Text *out) {
-    for (int d = 0; d < devices->n && d < 64; d++)
+    for (int d = 0; d < devices->n; d++)
         text_format(out, "%s%s", d ? ", " : "", devices->devices[d]->name);
 }
 
@@ -73,47 +116,53 @@ static Status *no_common_device(const Placing *p, const Node *a, const Node *b) 
 // Devices that match the whole request, and those of its job and task: soft placement chooses among the latter.
 static Status *requested(const Placing *p, const Node *node, uint64_t *out_asked, uint64_t *out_near) {
     const DeviceSet *devices = p->draft->options->devices;
-    *out_asked = *out_near = UINT64_MAX >> (devices->n < 64 ? 64 - devices->n : 0);
-    if (!node->device.n)
-        return OK;
     DeviceSpec spec;
     TRY(node_error(node, device_spec_parse(node->device, &spec)));
     DeviceSpec near = {.job = spec.job, .replica = spec.replica, .task = spec.task, .ordinal = -1};
-    *out_asked = *out_near = 0;
-    for (int d = 0; d < devices->n && d < 64; d++) {
-        *out_asked |= (uint64_t)device_spec_matches(&spec, devices->devices[d]) << d;
-        *out_near |= (uint64_t)device_spec_matches(&near, devices->devices[d]) << d;
+    for (int d = 0; d < devices->n; d++) {
+        set_put(out_asked, d, !node->device.n || device_spec_matches(&spec, devices->devices[d]));
+        set_put(out_near, d, !node->device.n || device_spec_matches(&near, devices->devices[d]));
     }
-    if (!(p->draft->options->soft_placement ? *out_near : *out_asked))
+    if (set_is_empty(p, p->draft->options->soft_placement ? out_near : out_asked))
         return no_such_device(p, node);
     return OK;
 }
 
-static uint64_t with_kernel(const Placing *p, const Node *node, uint64_t among) {
-    const DeviceSet *devices = p->draft->options->devices;
-    for (int d = 0; d < devices->n && d < 64; d++)
-        if ((among >> d & 1) && !binding_exists(node, devices->devices[d]))
-            among &= ~((uint64_t)1 << d);
-    return among;
+// Where the session has put the state of the node; NULL: nowhere yet.
+static const Device *device_before(const Placing *p, const Node *node) {
+    const PlanOptions *options = p->draft->options;
+    return node_is_stateful(node) && options->states
+               ? node_states_device(options->states, node->origin ? node->origin : node) : NULL;
 }
 
-static Status *feasible_of(const Placing *p, const Node *node, uint64_t *out, uint64_t *out_able) {
-    const PlanOptions *options = p->draft->options;
-    const DeviceSet *devices = options->devices;
-    const Device *before = node_is_stateful(node) && options->states
-                               ? node_states_device(options->states, node->origin ? node->origin : node) : NULL;
-    uint64_t asked, near;
-    TRY(requested(p, node, &asked, &near));
-    for (int d = 0; before && d < devices->n && d < 64; d++)
-        if (devices->devices[d] == before)
-            asked = near = (uint64_t)1 << d;
-    uint64_t fits = with_kernel(p, node, asked);
-    *out_able = options->soft_placement ? with_kernel(p, node, near) : fits;
-    *out = fits ? fits : *out_able;
-    NEED(*out || node_op(node), UNIMPLEMENTED, "{{node %.*s}} (%.*s): the op has no kernel yet", NODE_ARGS(node));
-    NEED(*out, UNIMPLEMENTED, "{{node %.*s}} (%.*s): no kernel for type %s on %s", NODE_ARGS(node),
+static void keep_those_with_kernel(const Placing *p, const Node *node, uint64_t *set) {
+    const DeviceSet *devices = p->draft->options->devices;
+    for (int d = 0; d < devices->n; d++)
+        if (set_has(set, d) && !binding_exists(node, devices->devices[d]))
+            set_put(set, d, false);
+}
+
+static Status *find_feasible(const Placing *p, const Node *node) {
+    const DeviceSet *devices = p->draft->options->devices;
+    uint64_t *feasible = feasible_of(p, node->id), *able = able_of(p, node->id);
+    TRY(requested(p, node, feasible, able));
+    const Device *before = device_before(p, node);
+    for (int d = 0; before && d < devices->n; d++) {
+        set_put(feasible, d, devices->devices[d] == before);
+        set_put(able, d, devices->devices[d] == before);
+    }
+    keep_those_with_kernel(p, node, feasible);
+    if (p->draft->options->soft_placement)
+        keep_those_with_kernel(p, node, able);
+    else
+        set_copy(p, able, feasible);
+    if (set_is_empty(p, feasible))
+        set_copy(p, feasible, able);
+    if (!set_is_empty(p, feasible))
+        return OK;
+    NEED(node_op(node), UNIMPLEMENTED, "{{node %.*s}} (%.*s): the op has no kernel yet", NODE_ARGS(node));
+    FAIL(UNIMPLEMENTED, "{{node %.*s}} (%.*s): no kernel for type %s on %s", NODE_ARGS(node),
          dtype_name(binding_dtype(node)), node->device.n ? node->device.p : "any device");
-    return OK;
 }
 
 // ---- groups
@@ -122,12 +171,15 @@ static Status *join(Placing *p, const Node *a, const Node *b) {
     int32_t x = find_group(p, a->id), y = find_group(p, b->id);
     if (x == y)
         return OK;
-    uint64_t able = p->able[x] & p->able[y], both = p->feasible[x] & p->feasible[y];
-    if (!both && !able)
+    bool both = sets_meet(p, feasible_of(p, x), feasible_of(p, y));
+    if (!both && !sets_meet(p, able_of(p, x), able_of(p, y)))
         return no_common_device(p, a, b);
     p->group[y] = x;
-    p->feasible[x] = both ? both : able;
-    p->able[x] = able;
+    set_intersect(p, able_of(p, x), able_of(p, y));
+    if (both)
+        set_intersect(p, feasible_of(p, x), feasible_of(p, y));
+    else
+        set_copy(p, feasible_of(p, x), able_of(p, x));
     return OK;
 }
 
@@ -174,7 +226,7 @@ static Status *make_groups(Placing *p) {
     for (size_t i = 0; i < graph->nodes.n; i++) {
         p->group[i] = (int32_t)i;
         if (graph->nodes.p[i])
-            TRY(feasible_of(p, graph->nodes.p[i], &p->feasible[i], &p->able[i]));
+            TRY(find_feasible(p, graph->nodes.p[i]));
     }
     return join_groups(p);
 }
@@ -186,18 +238,19 @@ static Status *check_groups(Placing *p) {
         p->group[i] = (int32_t)i;
         if (!graph->nodes.p[i])
             continue;
-        TRY(requested(p, graph->nodes.p[i], &p->feasible[i], &p->able[i]));
+        uint64_t *feasible = feasible_of(p, (int32_t)i), *able = able_of(p, (int32_t)i);
+        TRY(requested(p, graph->nodes.p[i], feasible, able));
         if (!p->draft->options->soft_placement)
-            p->able[i] = p->feasible[i];
+            set_copy(p, able, feasible);
     }
     return join_groups(p);
 }
 
-static int choose(const Placing *p, uint64_t feasible) {
+static int choose(const Placing *p, const uint64_t *feasible) {
     const DeviceSet *devices = p->draft->options->devices;
     int best = -1;
-    for (int d = 0; d < devices->n && d < 64; d++)
-        if ((feasible >> d & 1) &&
+    for (int d = 0; d < devices->n; d++)
+        if (set_has(feasible, d) &&
             (best < 0 || devices->devices[d]->type->priority > devices->devices[best]->type->priority))
             best = d;
     return best;
@@ -219,7 +272,7 @@ static Status *assign(Placing *p) {
         Node *node = graph->nodes.p[i];
         if (!node)
             continue;
-        const Device *device = options->devices->devices[choose(p, p->feasible[find_group(p, node->id)])];
+        const Device *device = options->devices->devices[choose(p, feasible_of(p, find_group(p, node->id)))];
         node->device = str_of(device->name);
         if (node_is_stateful(node) && options->states)
             TRY(node_states_place(options->states, node->origin ? node->origin : node, device));
@@ -229,11 +282,10 @@ static Status *assign(Placing *p) {
 
 static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool assigns) {
     size_t n = draft->graph->nodes.n;
-    Placing placing = {.draft = draft, .group = calloc(n + 1, sizeof(int32_t)), .feasible = calloc(n + 1, 8),
-                       .able = calloc(n + 1, 8)};
-    Status *status = placing.group && placing.feasible && placing.able
-                         ? groups(&placing)
-                         : OUT_OF_MEMORY;
+    size_t words = ((size_t)draft->options->devices->n + WORD_BITS - 1) / WORD_BITS;
+    Placing placing = {.draft = draft, .words = words, .group = calloc(n + 1, sizeof(int32_t)),
+                       .feasible = calloc(n + 1, words * sizeof(uint64_t)), .able = calloc(n + 1, words * sizeof(uint64_t))};
+    Status *status = placing.group && placing.feasible && placing.able ? groups(&placing) : OUT_OF_MEMORY;
     if (!status && assigns)
         status = assign(&placing);
     free(placing.group);

@@ -135,6 +135,8 @@ struct Plan {
     int32_t n_awaited;     // outputs of started nodes
     int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops;
+    const Device **queues; // the devices of its nodes that do their work later: a step ends when they are done
+    int32_t n_queues;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
     bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of listed
     bool partial;          // made for a partial run: feeds arrive later

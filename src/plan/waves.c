@@ -31,8 +31,7 @@ static int count_starts(const Draft *draft, Node *const *order, size_t n) {
         const Op *op = node_op(order[i]);
         Flow flow = node_flow(order[i]);
         const Device *device = device_set_find(draft->options->devices, order[i]->device);
-        if (!op || (flow != FLOW_NONE && flow != FLOW_ARG) || (op->flags & OP_BLOCKS) || !device ||
-            (op->start && !device->type->host))
+        if (!op || (flow != FLOW_NONE && flow != FLOW_ARG) || (op->flags & OP_BLOCKS) || !device)
             return -1;
         starts += op->start != NULL;
     }

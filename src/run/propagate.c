@@ -652,7 +652,7 @@ static Status *copy_fetches(const Step *step, Tensor *const *fetches) {
     for (; i < step->plan->n_fetches && !status; i++) {
         const Tensor *slot = &step->slots[step->plan->fetches[i].slot];
         if (fetches[i])
-            status = slot->data ? tensor_copy(slot, fetches[i])
+            status = slot->data ? step_copy_fetch(step, &step->plan->fetches[i], fetches[i])
                                 : status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "fetch %d was not computed: it is on a "
                                              "branch that was not taken", i);
     }
@@ -670,6 +670,7 @@ Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fet
         if (feeds[i])
             feed_slot(step, i, feeds[i]);
     propagate(p);
+    p->status = step_sync(step, p->status);
     if (p->status)
         return end(step);
     collect(step, false);
@@ -681,7 +682,7 @@ void step_free_partial(Step *step) {
     if (p && p->root) {
         fail(p, status_new(CANCELLED, __FILE__, __LINE__, "the partial run was given up"));
         propagate(p);
-        status_free(end(step));
+        status_free(step_sync(step, end(step)));
     }
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);

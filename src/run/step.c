@@ -100,7 +100,6 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     context->threads = options->intra_threads;
     context->resources = options->resources;
     context->caller = options->caller;
-    context->allocator = &host_allocator;
     context->done = step_completed;
     context->step_id = options->step_id ? options->step_id : ++step->last_id;
     *out = step;
@@ -120,27 +119,31 @@ static void step_give_back(Step *step) {
 
 // ---- feeding and fetching
 
+Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out) {
+    const Tensor *slot = &step->slots[end->slot];
+    const PlanSlot *info = &step->plan->slots[end->slot];
+    if (info->host || info->producer < 0)
+        return tensor_copy(slot, out);
+    const Device *device = step->plan->nodes[info->producer].binding.device;
+    Tensor host;
+    TRY(tensor_new(slot->dtype, slot->shape, &host));
+    Status *status = device->type->copy_out(device, slot, &host);
+    if (status)
+        tensor_clear(&host);
+    else
+        *out = host;
+    return status;
+}
+
 // A fetched value is its client's alone, who may write into it: what others hold too is copied.
 static Status *fetch_one(Step *step, const PlanEnd *end, Tensor *out) {
     Tensor *slot = &step->slots[end->slot];
-    const PlanSlot *info = &step->plan->slots[end->slot];
     if (!slot->data)
         FAIL(INVALID_ARGUMENT, "the fetched value was not computed: it is on a branch that was not taken");
-    const Device *device = info->producer < 0 ? NULL : step->plan->nodes[info->producer].binding.device;
-    if (device && !info->host) {
-        Tensor host;
-        TRY(tensor_new(slot->dtype, slot->shape, &host));
-        Status *status = device->type->copy_out(device, slot, &host);
-        if (status)
-            tensor_clear(&host);
-        else
-            *out = host;
-        return status;
-    }
-    bool own = slot->buffer && buffer_is_unique(slot->buffer) && slot->layout == LAYOUT_PLAIN &&
-               slot->buffer->allocator && !slot->buffer->stamp && slot->data == slot->buffer->data;
+    bool own = slot->buffer && buffer_is_unique(slot->buffer) && slot->layout == LAYOUT_PLAIN && slot->buffer->allocator &&
+               slot->buffer->allocator->host && !slot->buffer->stamp && slot->data == slot->buffer->data;
     if (!own)
-        return tensor_copy(slot, out);
+        return step_copy_fetch(step, end, out);
     *out = *slot;
     slot->buffer = NULL;
     return OK;
@@ -159,6 +162,18 @@ static Status *step_fetch(Step *step, Tensor *out_fetches) {
         }
     }
     return OK;
+}
+
+Status *step_sync(const Step *step, Status *status) {
+    const Plan *plan = step->plan;
+    for (int32_t i = 0; i < plan->n_queues; i++) {
+        Status *later = plan->queues[i]->type->sync(plan->queues[i]);
+        if (status)
+            status_free(later);
+        else
+            status = later;
+    }
+    return status;
 }
 
 // ---- partial runs
@@ -187,6 +202,7 @@ Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *fe
     Step *step;
     TRY(step_take(plan, options, &step));
     Status *status = plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);
+    status = step_sync(step, status);
     if (!status)
         status = step_fetch(step, out_fetches);
     step_give_back(step);

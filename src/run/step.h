@@ -75,6 +75,10 @@ FALLIBLE Status *step_run(Plan *plan, const StepOptions *options, const Tensor *
 // ---- the parts, for partial runs
 FALLIBLE Status *step_take(Plan *plan, const StepOptions *options, Step **out);
 void step_free(Step *step);
+// Waits for what the devices of the step have queued. Takes and returns the status; an error of theirs where that is OK.
+FALLIBLE Status *step_sync(const Step *step, Status *status);
+// A copy of a fetched value that has been computed, in host memory.
+FALLIBLE Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out);
 FALLIBLE Status *step_run_list(Step *step, const Tensor *const *feeds);
 FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *const *feeds);
 

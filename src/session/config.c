@@ -8,15 +8,6 @@ SessionConfig session_config_default(void) {
     return (SessionConfig){.passes = passes_enabled()};
 }
 
-// The device types' names, which must outlive the message.
-static Str known_type(Str name) {
-    if (str_is(name, "CPU"))
-        return STR("CPU");
-    if (str_is(name, "FAKE"))
-        return STR("FAKE");
-    return (Str){0};
-}
-
 Status *session_config_parse(Str bytes, SessionConfig *config) {
     AUTO(arena) Arena arena = {0};
     void *message;
@@ -33,9 +24,9 @@ Status *session_config_parse(Str bytes, SessionConfig *config) {
     config->timeout_ms = proto->operation_timeout_in_ms;
     config->n_devices = 0;
     for (size_t i = 0; i < proto->device_count.n && config->n_devices < 8; i++) {
-        Str type = known_type(proto->device_count.p[i].key);
-        if (type.n)
-            config->devices[config->n_devices++] = (DeviceCount){type, proto->device_count.p[i].value};
+        const DeviceType *type = device_type_find(proto->device_count.p[i].key);
+        if (type)
+            config->devices[config->n_devices++] = (DeviceCount){str_of(type->name), proto->device_count.p[i].value};
     }
     return OK;
 }

@@ -1,12 +1,8 @@
 // CPU — the device that is the host: kernels are called as they are and nothing is copied.
 #include "device/device.h"
 
-static RunFn *cpu_kernel(const Device *device, const Op *op, DType dtype) {
-    (void)device;
-    for (const KernelRow *row = op->cpu; row && row->run; row++)
-        if (row->dtype == dtype || row->dtype == DT_INVALID)
-            return row->run;
-    return NULL;
+static const Kernels *cpu_kernels(const Op *op) {
+    return &op->kernels;
 }
 
 static Status *cpu_copy(const Device *device, const Tensor *from, const Tensor *to) {
@@ -15,5 +11,5 @@ static Status *cpu_copy(const Device *device, const Tensor *from, const Tensor *
 }
 
 const DeviceType device_cpu = {
-    .name = "CPU", .priority = 50, .host = true, .kernel = cpu_kernel, .copy_in = cpu_copy, .copy_out = cpu_copy,
+    .name = "CPU", .priority = 50, .host = true, .kernels = cpu_kernels, .copy_in = cpu_copy, .copy_out = cpu_copy,
 };

@@ -27,13 +27,14 @@ static Buffer *fake_alloc(Allocator *allocator, size_t bytes) {
     return buffer;
 }
 
-Allocator *fake_allocator(void) {
+static Status *fake_open(Device *device) {
     static Allocator allocator = {"fake", false, fake_alloc};
-    return &allocator;
+    device->allocator = &allocator;
+    return OK;
 }
 
-static RunFn *fake_kernel(const Device *device, const Op *op, DType dtype) {
-    return device_cpu.kernel(device, op, dtype);
+static const Kernels *fake_kernels(const Op *op) {
+    return device_cpu.kernels(op);
 }
 
 static void near(const Tensor *from, Tensor *to) {
@@ -51,16 +52,17 @@ static Status *fake_run(const Device *device, Kernel *k) {
         pointers[i] = &views[i];
     }
     Tensor *const *in = k->in, *const *out = k->out;
+    void *scratch = k->scratch;
     k->in = pointers;
     k->out = pointers + k->n_in;
+    k->scratch = is_far(scratch) ? turn(scratch) : scratch;
     Status *status = k->run(k);
     k->in = in;
     k->out = out;
-    // What a late kernel allocated lies on the host: an output's buffer is its own, so it may stay there as a value
-    // that Recv would have brought; everything allocated before keeps its far address.
+    k->scratch = scratch;
     for (int i = 0; i < k->n_out; i++)
         if (!out[i]->data)
-            *out[i] = views[k->n_in + i];
+            *out[i] = views[k->n_in + i];  // what a late kernel allocated
     return status;
 }
 
@@ -73,6 +75,6 @@ static Status *fake_copy(const Device *device, const Tensor *from, const Tensor 
 }
 
 const DeviceType device_fake = {
-    .name = "FAKE", .priority = 10, .host = false, .kernel = fake_kernel, .run = fake_run,
+    .name = "FAKE", .priority = 10, .host = false, .kernels = fake_kernels, .open = fake_open, .run = fake_run,
     .copy_in = fake_copy, .copy_out = fake_copy,
 };
