@@ -1,7 +1,8 @@
-// Hostile test — calls and graphs made to break a machine: each gets a status of the right kind, soon, and nothing else.
+// Hostile test — calls and graphs made to break a machine: each gets a status of the right kind, soon, and nothing
+// else.
 //
-// tests/hostile.lines has the calls; each runs with its inputs constant and fed, and then as its neighbours: integers at
-// the edges, other extents and ranks, other element types, attributes out of range. A neighbour may succeed or fail.
+// tests/hostile.lines has the calls; each runs with its inputs constant and fed, and then as its neighbours: integers
+// at the edges, other extents and ranks, other element types, attributes out of range. A neighbour may succeed or fail.
 // `hostile_test FILE.test ...` takes the neighbours of the lines beside the ops instead.
 #include <check.h>
 #include <stdio.h>

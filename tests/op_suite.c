@@ -1,9 +1,10 @@
-// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered | --neighbours N] FILE-OR-FOLDER ...
+// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered | --neighbours N]
+// FILE-OR-FOLDER ...
 //
 // Constant, fed with and without known shapes, late and fixed, on one thread and on two, on the fake device, in every
 // type that the op takes, with no elements and with one; shapes inferred against real ones; gradients against
-// differences. --covered runs nothing and asks whether every compiled op has a line; --neighbours runs N changed copies of
-// each line and asks only that the machine lives on.
+// differences. --covered runs nothing and asks whether every compiled op has a line; --neighbours runs N changed copies
+// of each line and asks only that the machine lives on.
 #define _GNU_SOURCE
 #include "op_suite.h"
 
@@ -58,7 +59,8 @@ void check_now(const Line *line, const char *what) {
 
 void check_left_out(const Line *line, const char *what, Status *status) {
     if (chatty)
-        printf("%s:%d: %s: left out: %s\n", line->file, line->number, what, status ? status_message(status) : "no value");
+        printf("%s:%d: %s: left out: %s\n", line->file, line->number, what,
+               status ? status_message(status) : "no value");
     status_free(status);
 }
 
@@ -271,7 +273,8 @@ static void check_sizes(const Line *line) {
         {"one element, unknown shapes", RESIZE_ONE, INPUTS_UNKNOWN},
     };
     for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
-        Mode mode = {.what = SIZES[i].what, .inputs = SIZES[i].inputs, .resize = SIZES[i].resize, .threads = 1, .runs = 1,
+        Mode mode = {.what = SIZES[i].what, .inputs = SIZES[i].inputs, .resize = SIZES[i].resize, .threads = 1,
+                     .runs = 1,
                      .forced_attr = -1};
         Trial trial = {0};
         Tensors got = {0};

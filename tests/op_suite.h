@@ -80,8 +80,8 @@ Tolerance tolerance_of(DType dtype, bool loose);
 const char *tensor_difference(const Tensor *got, const Tensor *wanted, Tolerance tolerance);
 bool tensor_same_bits(const Tensor *a, const Tensor *b);
 bool tensor_is_finite(const Tensor *tensor);
-// Results, the first `outputs` of them needed, against the expected text. `widest` not DT_INVALID: the type that the line
-// was written for, whose tolerance holds too; then `fits` false: the text has no meaning in the results' type.
+// Results, the first `outputs` of them needed, against the expected text. `widest` not DT_INVALID: the type that the
+// line was written for, whose tolerance holds too; then `fits` false: the text has no meaning in the results' type.
 FALLIBLE Status *compare_expected(const Line *line, const Tensors *got, size_t outputs, DType widest, bool *fits,
                                   const char **difference);
 FALLIBLE Status *tensor_cast(const Tensor *from, DType to, Tensor *out);
@@ -92,5 +92,6 @@ void check_gradient(const Line *line);
 
 // ---- neighbours (op_suite_neighbours.c)
 void neighbours_seed(uint64_t value);
-// Changes the call of a line, which was read from `text`, `count` times and runs what comes of it. How many had a meaning.
+// Changes the call of a line, which was read from `text`, `count` times and runs what comes of it. How many had a
+// meaning.
 int check_neighbours(const Line *line, Str text, int count);

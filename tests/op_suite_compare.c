@@ -20,7 +20,8 @@ Tolerance tolerance_of(DType dtype, bool loose) {
 
 Status *tensor_cast(const Tensor *from, DType to, Tensor *out) {
     CastLoop loop;
-    NEED(cast_find(from->dtype, to, &loop), UNIMPLEMENTED, "no cast from %s to %s", dtype_name(from->dtype), dtype_name(to));
+    NEED(cast_find(from->dtype, to, &loop), UNIMPLEMENTED, "no cast from %s to %s", dtype_name(from->dtype),
+         dtype_name(to));
     TRY(tensor_new(to, from->shape, out));
     cast_run(&loop, from->data, out->data, tensor_count(from));
     return OK;

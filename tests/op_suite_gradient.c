@@ -106,7 +106,8 @@ static Status *compare(const Loss *loss, size_t which, const Tensor *gradient) {
         TRY(difference_at(loss, (double *)x->data + j, &wanted, &doubt));
         if (isfinite(wanted))
             NEED(fabs(got - wanted) <= 1e-5 * (1 + fabs(wanted)) + doubt, INVALID_ARGUMENT,
-                 "element %lld of input %zu: the gradient is %.9g, the difference %.9g", (long long)j, which, got, wanted);
+                 "element %lld of input %zu: the gradient is %.9g, the difference %.9g", (long long)j, which, got,
+                 wanted);
     }
     return OK;
 }

@@ -1,7 +1,7 @@
 // Op suite neighbours — a line, changed a little in seeded random ways: nothing may crash, hang or leak.
 //
-// What a neighbour gives is not looked at: any result, and any error, will do. Only what stands outside quotes is changed,
-// so that no path and no pattern becomes another one.
+// What a neighbour gives is not looked at: any result, and any error, will do. Only what stands outside quotes is
+// changed, so that no path and no pattern becomes another one.
 #include "op_suite.h"
 
 #include <signal.h>
@@ -115,7 +115,8 @@ static bool any_part(const Changed *text, PartKind kind, Part *out) {
 
 static bool put_number(Changed *text) {
     static const char *const numbers[] = {
-        "0", "-1", "1", "2", "3", "5", "-3", "7", "16", "127", "128", "-128", "255", "256", "32767", "65536", "2147483647",
+        "0", "-1", "1", "2", "3", "5", "-3", "7", "16", "127", "128", "-128", "255", "256", "32767", "65536",
+        "2147483647",
         "-2147483648", "2147483648", "4294967296", "4611686018427387904", "9223372036854775807", "-9223372036854775808",
         "nan", "inf", "-inf", "1e38", "-1e38", "1e-45", "0.5", "-0.0",
     };
@@ -126,8 +127,10 @@ static bool put_number(Changed *text) {
 
 static bool put_word(Changed *text) {
     static const char *const words[] = {
-        "true", "false", "SAME", "VALID", "EXPLICIT", "NHWC", "NCHW", "none", "nothing", "int32", "int64", "float", "double",
-        "half", "bfloat16", "bool", "string", "complex64", "uint8", "resource", "variant", "0", "-1", "[]", "[0]", "[-1 2]",
+        "true", "false", "SAME", "VALID", "EXPLICIT", "NHWC", "NCHW", "none", "nothing", "int32", "int64", "float",
+        "double",
+        "half", "bfloat16", "bool", "string", "complex64", "uint8", "resource", "variant", "0", "-1", "[]", "[0]",
+        "[-1 2]",
     };
     Part part;
     const char *by = words[pick(sizeof words / sizeof *words)];
@@ -160,8 +163,10 @@ static bool change_list(Changed *text) {
 
 // An argument becomes another one of the line, or something of another kind.
 static bool change_argument(Changed *text) {
-    static const char *const others[] = {"[]", "0", "[[]]", "int32 []", "half 1", "true", "\"text\"", "int64 [1 2 3]", "1.5",
-                                         "[[[[1]]]]", "[1 2 3]", "double [[1 2] [3 4]]", "{}", "int32 -1", "uint8 [200]"};
+    static const char *const others[] = {"[]", "0", "[[]]", "int32 []", "half 1", "true", "\"text\"", "int64 [1 2 3]",
+                                         "1.5",
+                                         "[[[[1]]]]", "[1 2 3]", "double [[1 2] [3 4]]", "{}", "int32 -1",
+                                         "uint8 [200]"};
     Part part, twin;
     if (!any_part(text, PART_ARGUMENT, &part))
         return false;

@@ -92,8 +92,8 @@ typedef struct mr_plan_node {
     int num_outputs;
     int64_t bytes;             /* of its outputs together; -1 where unknown */
     int64_t offset;            /* of the first output in the step's memory; -1: a buffer of its own, or none */
-    const char *implementation; /* which of several was chosen, by its name; NULL: there is one, or it isn't known yet */
-    int64_t reordered_bytes;   /* that each run lays out anew: weights, if they changed, and [n, c, h, w] as [n, h, w, c] */
+    const char *implementation; /* which of several was chosen, by its name; NULL: one, or not known yet */
+    int64_t reordered_bytes;   /* that each run lays out anew: weights that changed, [n, c, h, w] as [n, h, w, c] */
     int depth;                 /* how many loops it is in; the nodes of a loop come behind the loop's own */
 } mr_plan_node;
 
@@ -103,7 +103,7 @@ typedef struct mr_plan_info {
     size_t num_run;            /* nodes that run in each step, when the shapes are known */
     int is_dynamic;            /* control flow: nodes run in the order in which their inputs arrive */
     int is_fixed;              /* the shapes given sized at least one node */
-    int64_t arena_bytes;       /* memory of a step, packed: results of fixed nodes, and what their kernels need besides */
+    int64_t arena_bytes;       /* memory of a step, packed: results of fixed nodes, and what their kernels need */
     int64_t lower_bound;       /* the most of that in use at one time: no packing needs less */
     int64_t own_bytes;         /* sized results outside, in buffers of their own: a variable's, or fetched */
     size_t num_late;           /* nodes whose results lie outside too, and get their size when they run */
@@ -175,7 +175,8 @@ MR_EXPORT TF_Output mr_global_average(mr_net *net, const char *name, TF_Output x
 /* Each channel to mean 0 and deviation 1 over the batch, then scaled and moved as learned. */
 MR_EXPORT TF_Output mr_batch_norm(mr_net *net, const char *name, TF_Output x, const char *activation);
 /* x / (bias + alpha * sum of the squares of 2 radius + 1 neighbouring channels)^beta. */
-MR_EXPORT TF_Output mr_lrn(mr_net *net, const char *name, TF_Output x, int radius, double bias, double alpha, double beta);
+MR_EXPORT TF_Output mr_lrn(mr_net *net, const char *name, TF_Output x, int radius, double bias, double alpha,
+                           double beta);
 /* The rows `ids`, integers, of a learned table [count width]. */
 MR_EXPORT TF_Output mr_embedding(mr_net *net, const char *name, TF_Output ids, int64_t count, int64_t width);
 /* Memory cells: [steps batch features], the first and last known, to [steps batch units]. `state` is {h, c} before the
@@ -187,8 +188,8 @@ MR_EXPORT TF_Output mr_loss_softmax(mr_net *net, TF_Output logits, TF_Output lab
 MR_EXPORT TF_Output mr_loss_squared(mr_net *net, TF_Output predictions, TF_Output targets);
 /* For many classes, the most frequent first: x [batch width], labels [batch]; only `samples` of the classes are looked at,
  * drawn so that class i comes up about 1 / (i + 1) as often as class 0, and the true one. When testing, all are. */
-MR_EXPORT TF_Output mr_loss_sampled_softmax(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
-                                            int64_t samples);
+MR_EXPORT TF_Output mr_loss_sampled_softmax(mr_net *net, const char *name, TF_Output x, TF_Output labels,
+                                            int64_t classes, int64_t samples);
 /* The same, as a yes or no for each class: noise contrastive estimation. */
 MR_EXPORT TF_Output mr_loss_nce(mr_net *net, const char *name, TF_Output x, TF_Output labels, int64_t classes,
                                 int64_t samples);
@@ -205,7 +206,7 @@ typedef struct mr_schedule {
     const char *name;          /* "constant", "exponential", "polynomial", "cosine", "inverse-time" */
     double rate;               /* of the first step */
     double steps;              /* in which the rate falls by `factor`, or to `last` and stays there */
-    double factor;             /* exponential: rate * factor^(step / steps); inverse-time: rate / (1 + factor step / steps) */
+    double factor;             /* exponential: rate factor^(step/steps); inverse-time: rate / (1 + factor step/steps) */
     double last, power;        /* polynomial, cosine; power 0: 1 */
     int staircase;             /* exponential: in whole steps only */
     double warmup;             /* in so many steps the rate rises to what it would be */

@@ -1,7 +1,8 @@
 // What the files of api/ share: the structs behind the C interface's names, and the ways in and out.
 //
-// Every function that has a TF_Status sets it: OK on entry counts as set by `api_ok` at the end. A TF_Operation is a Node,
-// a TF_Output an Output. NULL is accepted where TensorFlow accepts it, and where it would crash we answer an error.
+// Every function that has a TF_Status sets it: OK on entry counts as set by `api_ok` at the end. A TF_Operation is a
+// Node, a TF_Output an Output. NULL is accepted where TensorFlow accepts it, and where it would crash we answer an
+// error.
 #pragma once
 #include "graph/graph_def.h"
 #include "tensorflow/c/c_api.h"

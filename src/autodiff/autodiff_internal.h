@@ -138,8 +138,8 @@ FALLIBLE Status *loop_var_make(Autodiff *a, Frame *loop, bool backward, Output e
 FALLIBLE Status *loop_var_close(Autodiff *a, Frame *loop, bool backward, Node *merge, Output next);
 FALLIBLE Status *loop_var_exit(Autodiff *a, Frame *loop, bool backward, Node *choice, Output *out);
 // Makes one node at a known place, as it is: nothing is replaced.
-FALLIBLE Status *place_op(Autodiff *a, Frame *frame, Frame *backward, Branch *branch, const char *op, const FormulaArg *args,
-                          int n_args, const FormulaAttr *attrs, Node **out);
+FALLIBLE Status *place_op(Autodiff *a, Frame *frame, Frame *backward, Branch *branch, const char *op,
+                          const FormulaArg *args, int n_args, const FormulaAttr *attrs, Node **out);
 
 // lower.c: copies of called functions, composed ops and functional control flow on a path, made of what has gradients.
 FALLIBLE Status *lower_calls(Autodiff *a, bool *changed);

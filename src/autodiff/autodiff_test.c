@@ -1,4 +1,5 @@
-// Autodiff test — gradients against differences of the function itself, through every kind of control flow, and refusals.
+// Autodiff test — gradients against differences of the function itself, through every kind of control flow, and
+// refusals.
 #include <check.h>
 
 #include "autodiff/toy_evaluator.h"
@@ -66,7 +67,8 @@ static double value_of(Output y, double xv, double wv, double pv) {
 }
 
 static void close_to(double value, double expected, const char *what) {
-    ck_assert_msg(fabs(value - expected) <= 1e-5 * fmax(1, fabs(expected)), "%s: %.9g, expected %.9g", what, value, expected);
+    ck_assert_msg(fabs(value - expected) <= 1e-5 * fmax(1, fabs(expected)), "%s: %.9g, expected %.9g", what, value,
+                  expected);
 }
 
 // The gradients of y with respect to x and w are what small steps say, on both sides of p.
@@ -227,7 +229,8 @@ typedef struct {
 } Var;
 
 static Output enter(Output value, const char *frame, bool constant) {
-    return OpWith("Enter", ATTRS({"frame_name", ATTR_OF_STRING(str_of(frame))}, BOOL_ATTR("is_constant", constant)), value);
+    return OpWith("Enter", ATTRS({"frame_name", ATTR_OF_STRING(str_of(frame))}, BOOL_ATTR("is_constant", constant)),
+                  value);
 }
 
 static Var var_begin(Output value, const char *frame) {

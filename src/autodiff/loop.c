@@ -1,8 +1,8 @@
 // Loops — the gradient of a while loop is a loop that runs as often, backwards.
 //
 // The forward loop gets a counter. The backward loop counts it down and has one variable for the gradient of each
-// differentiable variable of the forward loop, and one for each differentiable constant of it, which adds up. Its body is
-// the walk of the forward body.
+// differentiable variable of the forward loop, and one for each differentiable constant of it, which adds up. Its body
+// is the walk of the forward body.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 

@@ -1,7 +1,8 @@
-// Lowering, called — what has no gradient of its own but stands for other nodes is copied out, and gradients go to the copy.
+// Lowering, called — what has no gradient of its own but stands for other nodes is copied out, and gradients go to the
+// copy.
 //
-// A stateless node stays as it is: its copy computes the same, and the planner joins the two. A stateful one would have its
-// effects twice and draw other random numbers: it becomes an IdentityN of the copy's results.
+// A stateless node stays as it is: its copy computes the same, and the planner joins the two. A stateful one would have
+// its effects twice and draw other random numbers: it becomes an IdentityN of the copy's results.
 #include "formula/lower.h"
 
 #include "autodiff/autodiff_internal.h"

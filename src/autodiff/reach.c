@@ -141,8 +141,8 @@ static Status *empty_list(Autodiff *a, DType dtype, Output *out) {
         TRY(root_number(a, -1, DT_int32, &a->minus_one));
     Place at = place_in(a, a->root, false);
     Node *node;
-    TRY(make(&at, "EmptyTensorList", (Output[]){a->minus_one, a->minus_one}, 2, ATTRS(TYPE_ATTR("element_dtype", dtype)),
-             &node));
+    TRY(make(&at, "EmptyTensorList", (Output[]){a->minus_one, a->minus_one}, 2,
+             ATTRS(TYPE_ATTR("element_dtype", dtype)), &node));
     *out = (Output){node, 0};
     return OK;
 }

@@ -58,7 +58,8 @@ Status *branch_of(Autodiff *a, Output output, Branch **out) {
     const Node *node = output.node;
     const Info *info = info_of(a, node);
     *out = info->branch;
-    bool decides = node_flow(node) == FLOW_SWITCH && output.index >= 0 && node_flow(node->inputs[1].node) != FLOW_LOOP_COND;
+    bool decides = node_flow(node) == FLOW_SWITCH && output.index >= 0 &&
+        node_flow(node->inputs[1].node) != FLOW_LOOP_COND;
     return decides ? branch_make(a, info->branch, node->inputs[1], output.index, out) : OK;
 }
 
@@ -261,7 +262,8 @@ static Status *push_reached(Autodiff *a, Stack *stack, Node *node) {
 static Status *follow_uses(Autodiff *a, Stack *stack, const Node *node, int only) {
     for (size_t i = 0; i < node->uses.n; i++) {
         Use use = node->uses.p[i];
-        if (use.index == CONTROL || (only >= 0 && use.index != only) || !dtype_has_gradient(node->output_types[use.index]))
+        if (use.index == CONTROL || (only >= 0 && use.index != only) ||
+            !dtype_has_gradient(node->output_types[use.index]))
             continue;
         const Op *op = use.node->type->op;
         bool ends = (op && (op->flags & OP_NO_GRADIENT)) || info_of(a, use.node)->stand_ins;

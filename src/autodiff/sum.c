@@ -1,4 +1,5 @@
-// Sums, partial — the gradients that come to one output from its uses, added up; sparse ones stay sparse as long as they can.
+// Sums, partial — the gradients that come to one output from its uses, added up; sparse ones stay sparse as long as
+// they can.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 
@@ -31,7 +32,8 @@ Output gradient_dense(Formula *f, Gradient gradient) {
     if (shape && (shape->dtype == DT_int32 || shape->dtype == DT_int64) && tensor_count(shape) > 0)
         rows = formula_int(f, tensor_int(shape, 0), shape->dtype);
     else
-        rows = OpWith("StridedSlice", ATTRS(INT_ATTR("shrink_axis_mask", 1)), gradient.shape, Ints(0), Ints(1), Ints(1));
+        rows = OpWith("StridedSlice", ATTRS(INT_ATTR("shrink_axis_mask", 1)), gradient.shape, Ints(0), Ints(1),
+                      Ints(1));
     return UnsortedSegmentSum(gradient.values, gradient.indices, rows);
 }
 

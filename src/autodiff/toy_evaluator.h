@@ -1,5 +1,5 @@
-// Toy evaluator — computes scalar graphs for the tests of autodiff by following their meaning edge by edge: a value in an
-// iteration is asked for, and asks for what it needs.
+// Toy evaluator — computes scalar graphs for the tests of autodiff by following their meaning edge by edge: a value in
+// an iteration is asked for, and asks for what it needs.
 #pragma once
 #include <math.h>
 
@@ -134,7 +134,8 @@ static const ToyValue *toy_lower(Toy *toy, Output o, ToyPlace place) {
     Output results[4];
     Node **controls;
     int32_t n;
-    Formula f = {.graph = o.node->graph, .node = o.node, .x = o.node->inputs, .n_x = o.node->n_inputs, .results = results};
+    Formula f = {.graph = o.node->graph, .node = o.node, .x = o.node->inputs, .n_x = o.node->n_inputs,
+                 .results = results};
     static int copies;
     f.scope = str_format(&toy->arena, "lowered%d", copies++);
     Status *status = lower_node(&f, &controls, &n);

@@ -99,16 +99,19 @@ TOY(StopGradient, .signature = "StopGradient(input: T) -> output: T; T: type", .
 TOY(Identity, .signature = "Identity(input: T) -> output: T; T: type", .shape = shape_unchanged, .alias = BIT(0),
     .grad = toy_each_grad)
 TOY(IdentityN, .signature = "IdentityN(input: T) -> output: T; T: list(type) >= 1", .grad = toy_each_grad)
-TOY(AddN, .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: type", .shape = shape_same_all, .grad = toy_each_grad)
+TOY(AddN, .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: type", .shape = shape_same_all,
+    .grad = toy_each_grad)
 TOY(PowersOf, .signature = "PowersOf(x: T) -> first: T, second: T; T: type", .shape = shape_unchanged,
     .grad = toy_divmod_grad)
-TOY(GatherV2, .signature = "GatherV2(params: T, indices: int32, axis: int32) -> output: T; T: type", .grad = toy_gather_grad)
+TOY(GatherV2, .signature = "GatherV2(params: T, indices: int32, axis: int32) -> output: T; T: type",
+    .grad = toy_gather_grad)
 TOY(Const, .signature = "Const() -> output: dtype; value: tensor; dtype: type", .shape = toy_const_shape,
     .flags = OP_NO_GRADIENT)
 TOY(Placeholder, .signature = "Placeholder() -> output: dtype; dtype: type; shape: shape = ?", .shape = shape_from_attr,
     .flags = OP_NO_GRADIENT)
 TOY(Less, .signature = "Less(x: T, y: T) -> z: bool; T: type", .shape = shape_broadcast_all, .flags = OP_NO_GRADIENT)
-TOY(Greater, .signature = "Greater(x: T, y: T) -> z: bool; T: type", .shape = shape_broadcast_all, .flags = OP_NO_GRADIENT)
+TOY(Greater, .signature = "Greater(x: T, y: T) -> z: bool; T: type", .shape = shape_broadcast_all,
+    .flags = OP_NO_GRADIENT)
 TOY(Switch, .signature = "Switch(data: T, pred: bool) -> output_false: T, output_true: T; T: type",
     .shape = shape_unchanged, .flow = FLOW_SWITCH)
 TOY(Merge, .signature = "Merge(inputs: N * T) -> output: T, value_index: int32; T: type; N: int >= 1",
@@ -124,7 +127,8 @@ TOY(TensorListPushBack, .signature = "TensorListPushBack(input_handle: variant, 
     "output_handle: variant; element_dtype: type", .shape = shape_scalar, .grad = toy_push_grad)
 TOY(TensorListPopBack, .signature = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
     "output_handle: variant, tensor: element_dtype; element_dtype: type", .grad = toy_pop_grad)
-TOY(PartitionedCall, .signature = "PartitionedCall(args: Tin) -> output: Tout; Tin: list(type); Tout: list(type); f: func",
+TOY(PartitionedCall,
+    .signature = "PartitionedCall(args: Tin) -> output: Tout; Tin: list(type); Tout: list(type); f: func",
     .flow = FLOW_CALL)
 TOY(StatefulPartitionedCall, .signature = "StatefulPartitionedCall(args: Tin) -> output: Tout; Tin: list(type); "
     "Tout: list(type); f: func; stateful", .flow = FLOW_CALL)
@@ -134,8 +138,10 @@ TOY(StatelessWhile, .signature = "StatelessWhile(input: T) -> output: T; T: list
     "parallel_iterations: int = 10", .flow = FLOW_WHILE)
 
 static const Op *const toy_math[] = {
-    &toy_AddV2, &toy_Sub, &toy_Mul, &toy_Neg, &toy_Sin, &toy_Cos, &toy_Rint, &toy_WrongType, &toy_Failing, &toy_OnesLike,
-    &toy_ZerosLike, &toy_StopGradient, &toy_Identity, &toy_IdentityN, &toy_AddN, &toy_PowersOf, &toy_GatherV2, &toy_Const,
+    &toy_AddV2, &toy_Sub, &toy_Mul, &toy_Neg, &toy_Sin, &toy_Cos, &toy_Rint, &toy_WrongType, &toy_Failing,
+    &toy_OnesLike,
+    &toy_ZerosLike, &toy_StopGradient, &toy_Identity, &toy_IdentityN, &toy_AddN, &toy_PowersOf, &toy_GatherV2,
+    &toy_Const,
     &toy_Placeholder, &toy_Less, &toy_Greater, &toy_Switch, &toy_Merge, &toy_Enter, &toy_Exit, &toy_NextIteration,
     &toy_LoopCond, &toy_EmptyTensorList, &toy_TensorListPushBack, &toy_TensorListPopBack, &toy_PartitionedCall,
     &toy_StatefulPartitionedCall, &toy_StatelessIf, &toy_StatelessWhile, NULL,

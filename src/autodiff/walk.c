@@ -188,8 +188,8 @@ static Status *run_gradient_function(Visit *v, Str function) {
         args[n++] = (FormulaArg){&f->dy[i], 1, false};
     }
     Node *call = formula_node(f, name.p, args, n, NULL);
-    NEED(!call || call->n_outputs == f->n_x, INVALID_ARGUMENT, "the gradient function '%s' has %d results for %d arguments",
-         name.p, call->n_outputs, f->n_x);
+    NEED(!call || call->n_outputs == f->n_x, INVALID_ARGUMENT,
+         "the gradient function '%s' has %d results for %d arguments", name.p, call->n_outputs, f->n_x);
     for (int i = 0; call && i < f->n_x; i++)
         if (dtype_has_gradient(output_type(f->x[i])))
             f->dx[i] = (Output){call, i};

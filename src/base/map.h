@@ -1,4 +1,5 @@
-// Map, hash — byte-string keys to pointers: open addressing, no removal order, keys are viewed and must outlive the map.
+// Map, hash — byte-string keys to pointers: open addressing, no removal order, keys are viewed and must outlive the
+// map.
 #pragma once
 #include "base/str.h"
 

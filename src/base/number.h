@@ -6,6 +6,7 @@
 bool str_to_double(Str s, double *out);
 bool str_to_float(Str s, float *out);
 
-// A short text that reads back as the same value (the shortest, but for subnormal numbers): "0.1", "1e-05", "inf", "-inf", "nan".
+// A short text that reads back as the same value (the shortest, but for subnormal numbers): "0.1", "1e-05", "inf",
+// "-inf", "nan".
 void text_double(Text *text, double value);
 void text_float(Text *text, float value);

@@ -39,7 +39,8 @@ typedef struct {
 void text_add(Text *text, Str s);
 void text_char(Text *text, char c);
 void text_format(Text *text, const char *format, ...) PRINTF(2, 3);
-bool text_reserve(Text *text, size_t more);  // room for that many more bytes and a NUL, at p + n; false when memory is out
+// Room for that many more bytes and a NUL, at p + n; false when memory is out.
+bool text_reserve(Text *text, size_t more);
 void text_clear(Text *text);
 static inline Str text_str(const Text *text) {
     return (Str){text->p ? text->p : "", text->n};

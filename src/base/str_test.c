@@ -81,7 +81,8 @@ END_TEST
 START_TEST(numbers_print_shortest) {
     Text text = {0};
     double values[] = {0.1, 1.0 / 3, 5e-324, DBL_MAX, 123456789, -0.0, 1e22};
-    const char *expected[] = {"0.1", "0.3333333333333333", "5e-324", "1.7976931348623157e+308", "123456789", "-0", "1e+22"};
+    const char *expected[] = {"0.1", "0.3333333333333333", "5e-324", "1.7976931348623157e+308", "123456789", "-0",
+                              "1e+22"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         double back;
         text_double(&text, values[i]);

@@ -110,7 +110,8 @@ Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k)
     TRY(variables_lock(binding, k, &locks));
     Status *status = OK;
     for (int i = 0; i < binding->n_in && !status; i++)
-        if ((binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) && !shape_equal(&k->in[i]->shape, &prepared->making->in[i]))
+        if ((binding->in_flags[i] & (EDGE_UPDATE | EDGE_READ)) &&
+            !shape_equal(&k->in[i]->shape, &prepared->making->in[i]))
             status = GUARD_FAILED;
     if (!status)
         status = device_run(binding, k);

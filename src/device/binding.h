@@ -112,8 +112,8 @@ static inline bool prepared_fits(const Prepared *prepared, const Binding *bindin
     return !prepared->n_watched || prepared_values_fit(prepared, in);
 }
 
-// Runs the kernel of a prepared node whose outputs are allocated: locks variables (k->in[i] then is the variable's value
-// instead of its handle), lets the device wrap the call. Nodes with binding->direct need none of it.
+// Runs the kernel of a prepared node whose outputs are allocated: locks variables (k->in[i] then is the variable's
+// value instead of its handle), lets the device wrap the call. Nodes with binding->direct need none of it.
 FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k);
 // What k->scratch is where a kernel asked for none.
 extern char no_scratch[];

@@ -14,12 +14,13 @@ typedef struct DeviceType {
     bool host;         // its memory is the host's: no Send and Recv between such devices is ever a copy
     // What it has for the op; NULL: nothing.
     const Kernels *(*kernels)(const Op *op);
-    // Makes the device's memory and whatever else it needs (allocator, memory_limit, state); NULL: it works in host memory.
+    // Makes the device's memory and whatever else it needs (allocator, memory_limit, state); NULL: it works in host
+    // memory.
     Status *(*open)(Device *device);
     void (*close)(Device *device);  // NULL: nothing to do. No step runs any more.
-    // Calls k->run with what the device needs around it, or puts the call into the device's queue: what it needs of `k` it
-    // copies and retains, but for k->own, which lasts until `sync` has returned. Errors may come later, from copy_out or
-    // sync. NULL: k->run is called directly.
+    // Calls k->run with what the device needs around it, or puts the call into the device's queue: what it needs of `k`
+    // it copies and retains, but for k->own, which lasts until `sync` has returned. Errors may come later, from
+    // copy_out or sync. NULL: k->run is called directly.
     Status *(*run)(const Device *device, Kernel *k);
     // Copies the elements, when all that was queued before is done. Shapes and types agree, destinations are allocated.
     Status *(*copy_in)(const Device *device, const Tensor *host, const Tensor *inside);
@@ -38,8 +39,8 @@ struct Device {
     void *state;               // the type's own
 };
 
-// Adds a type of devices, before sessions are made that have some. ALREADY_EXISTS where the name is taken; RESOURCE_EXHAUSTED
-// beyond MAX_DEVICE_TYPES. The CPU, and FAKE for tests, are there from the start.
+// Adds a type of devices, before sessions are made that have some. ALREADY_EXISTS where the name is taken;
+// RESOURCE_EXHAUSTED beyond MAX_DEVICE_TYPES. The CPU, and FAKE for tests, are there from the start.
 enum { MAX_DEVICE_TYPES = 16 };
 FALLIBLE Status *device_type_register(const DeviceType *type);
 const DeviceType *device_type_find(Str name);  // NULL: none of that name

@@ -31,7 +31,8 @@ static Status *device_new(const DeviceType *type, int ordinal, Device **out) {
 }
 
 static Status *add_devices(DeviceSet *set, const DeviceType *type, int count) {
-    NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024", type->name, count);
+    NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024", type->name,
+         count);
     for (int i = 0; i < count; i++) {
         Device **grown = realloc(set->devices, (size_t)(set->n + 1) * sizeof *grown);
         NEED_MEMORY(grown);

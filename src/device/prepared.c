@@ -127,8 +127,8 @@ static Status *watch_values(Prepared *prepared, const Binding *binding, Tensor *
 
 // ---- shapes
 
-// What the shape function sees of input i. A reference that the op takes unread is a handle, one element of memory: what
-// counts there is the declared shape of its variable.
+// What the shape function sees of input i. A reference that the op takes unread is a handle, one element of memory:
+// what counts there is the declared shape of its variable.
 static Shape input_shape(const Prepared *prepared, const Binding *binding, int i) {
     const Node *node = binding->node;
     if (!node_input_is_ref(node, i) || (binding->in_flags[i] & EDGE_VARIABLE))

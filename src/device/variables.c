@@ -32,7 +32,8 @@ static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *
     return OK;
 }
 
-// The type that the signature promises for a variable input: the op's kernel is chosen by it, unless shapes are all it reads.
+// The type that the signature promises for a variable input: the op's kernel is chosen by it, unless shapes are all it
+// reads.
 static Status *check_types(const Binding *binding, const VariableLocks *locks) {
     DType wanted = binding->op->flags & OP_FROM_SHAPES ? DT_INVALID : binding_dtype(binding->node);
     for (int i = 0; i < locks->n; i++)

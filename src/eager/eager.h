@@ -16,8 +16,8 @@ Session *eager_session(EagerContext *context);
 typedef struct {
     Str name, device;
     const Tensor *const *inputs;  // flat
-    const int32_t *lists;         // for each argument that was given as a list its length, -1 for a single one; NULL: the
-    int32_t n_inputs, n_args;     // signature and the attributes cut the flat list
+    const int32_t *lists;         // for each argument that was given as a list its length, -1 for a single one; NULL:
+    int32_t n_inputs, n_args;     // the signature and the attributes cut the flat list
     const AttrEntry *attrs;
     int32_t n_attrs;
 } EagerCall;

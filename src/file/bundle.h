@@ -1,7 +1,8 @@
 // Bundle — TensorFlow's checkpoint (V2): `prefix.index`, a table of names, and data files with the tensors' bytes.
 //
 // Entries are found by name. A variable that was saved in slices has an entry that lists them, and one entry for each.
-// Written so that a crash leaves the old checkpoint or the new one: data first, then the index, each synced and renamed.
+// Written so that a crash leaves the old checkpoint or the new one: data first, then the index, each synced and
+// renamed.
 #pragma once
 #include "file/slice.h"
 #include "file/sstable.h"

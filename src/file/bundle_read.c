@@ -193,7 +193,8 @@ static Status *read_entry(BundleReader *reader, Str name, const BundleEntry *at,
     uint64_t size = reader->sizes[entry->shard_id];
     NEED(entry->offset >= 0 && entry->size >= 0 && (uint64_t)entry->offset <= size &&
              (uint64_t)entry->size <= size - (uint64_t)entry->offset,
-         OUT_OF_RANGE, "Read less bytes than requested: '%.*s' lies outside the file %.*s", STR_ARGS(name), STR_ARGS(text_str(&file)));
+         OUT_OF_RANGE, "Read less bytes than requested: '%.*s' lies outside the file %.*s", STR_ARGS(name),
+         STR_ARGS(text_str(&file)));
     if (at->dtype == DT_string)
         return read_strings(reader, at, name, text_str(&file), out);
     NEED(dtype_is_plain(at->dtype), UNIMPLEMENTED, "'%.*s' is of type %s, which is not read", STR_ARGS(name),

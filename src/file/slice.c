@@ -148,7 +148,8 @@ static void add_string(Text *out, Str s) {
     text_char(out, 1);
 }
 
-// Seven bits a byte; as many leading one bits (of the value with its sign, inverted for negative ones) as there are bytes.
+// Seven bits a byte; as many leading one bits (of the value with its sign, inverted for negative ones) as there are
+// bytes.
 static void add_signed(Text *out, int64_t value) {
     uint64_t size = value < 0 ? ~(uint64_t)value : (uint64_t)value;
     int bits = size ? 64 - __builtin_clzll(size) : 0, bytes = bits / 7 + 1;

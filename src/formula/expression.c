@@ -146,7 +146,8 @@ static Status *read_list(Reader *r, bool host, Term *out) {
     while (!status && !take(r, '}')) {
         Term item = {0};
         if (items.n && !take(r, ','))
-            status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "column %zu: expected , or } in a list", r->at + 1);
+            status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "column %zu: expected , or } in a list",
+                                r->at + 1);
         else if (items.n >= MOST_ITEMS)
             status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "a list has at most %d items", MOST_ITEMS);
         else

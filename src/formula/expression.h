@@ -4,9 +4,10 @@
 //     arg   = literal | call | "{" [arg {"," arg}] "}"
 //     shape = ["?" | "[" { integer | "?" } "]"], a type perhaps before it: an argument where only shapes are given
 //
-// Literals are those of tensor/literal.h, attribute values those of graph/signature.h; a string attribute may do without
-// quotes. A literal has the type it names, else the one that the op's other arguments settle, else its own where the op
-// takes that, else the op's default, else the first that the op takes. A literal for a variable is its initial value.
+// Literals are those of tensor/literal.h, attribute values those of graph/signature.h; a string attribute may do
+// without quotes. A literal has the type it names, else the one that the op's other arguments settle, else its own
+// where the op takes that, else the op's default, else the first that the op takes. A literal for a variable is its
+// initial value.
 #pragma once
 #include "graph/build.h"
 
@@ -41,8 +42,9 @@ struct Expression {
     int n_args, n_attrs;
 };
 
-// Reads one call at the start of `text`; everything lies in the arena or views `text`. `shapes`: arguments of the call are
-// shapes, but for those that the op reads on the host, or that follow the word `value`. NOT_FOUND for an unknown op.
+// Reads one call at the start of `text`; everything lies in the arena or views `text`. `shapes`: arguments of the call
+// are shapes, but for those that the op reads on the host, or that follow the word `value`. NOT_FOUND for an unknown
+// op.
 FALLIBLE Status *expression_parse(Str text, bool shapes, Arena *arena, Expression **out, size_t *consumed);
 // Cuts off spaces at both ends.
 Str expression_trim(Str text);
@@ -55,8 +57,8 @@ typedef struct ExpressionBuild {
     Str device;                  // of the outermost call
     int forced_attr;             // type attribute of the outermost call that is `forced`; -1: none
     DType forced;
-    // Makes the edge for a literal (or, by a `value` without data, for a shape); takes the value. `arg` is which argument
-    // of the outermost call, -1 inside another. NULL: a Const.
+    // Makes the edge for a literal (or, by a `value` without data, for a shape); takes the value. `arg` is which
+    // argument of the outermost call, -1 inside another. NULL: a Const.
     Status *(*leaf)(struct ExpressionBuild *build, int arg, Tensor *value, Output *out);
     void *arg;                   // for leaf
     VEC(Node *) inits;           // results: what gives variables their first values

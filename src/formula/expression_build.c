@@ -245,7 +245,8 @@ static Status *build_call(ExpressionBuild *build, const Expression *e, bool oute
     AUTO(call) Call call = {.build = build, .e = e, .signature = &e->type->signature, .outermost = outermost};
     NEED(e->n_args <= call.signature->n_inputs, INVALID_ARGUMENT, "%.*s takes %d arguments, got %d",
          STR_ARGS(e->type->name), call.signature->n_inputs, e->n_args);
-    NEED(call.signature->n_attrs <= MOST_ATTRS, INVALID_ARGUMENT, "%.*s has too many attributes", STR_ARGS(e->type->name));
+    NEED(call.signature->n_attrs <= MOST_ATTRS, INVALID_ARGUMENT, "%.*s has too many attributes",
+         STR_ARGS(e->type->name));
     call.edges = ARENA_ARRAY(&call.arena, Output *, e->n_args);
     NEED_MEMORY(call.edges);
     TRY(bind_given(&call));

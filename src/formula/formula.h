@@ -5,8 +5,9 @@
 //         f->dx[0] = Mul(Sub(dy, SumLast(Mul(dy, y))), y);
 //     }
 //
-// `f` is ambient: the PascalCase macros of formula/ops.h add a node of that op and give its output. The first error stays
-// in f->status; after it every call gives an output without a node and does nothing, so a formula needs no checks.
+// `f` is ambient: the PascalCase macros of formula/ops.h add a node of that op and give its output. The first error
+// stays in f->status; after it every call gives an output without a node and does nothing, so a formula needs no
+// checks.
 #pragma once
 #include "graph/build.h"
 
@@ -18,7 +19,8 @@ struct Formula {
     Output *x, *y, *dy;      // its inputs, outputs, and the gradients of its outputs: {NULL} for one that has no gradient
                              // by its type, zeros for one that merely nobody used
     Output *dx;              // to set: gradients of its inputs; {NULL} where there is none
-    Output *dx_indices;      // with an IndexedSlices gradient: dx[i] are the rows, dx_indices[i] which, dx_shape[i] of what
+    Output *dx_indices;      // with an IndexedSlices gradient: dx[i] are the rows, dx_indices[i] which,
+                             // dx_shape[i] of what
     Output *dx_shape;
     Output *results;         // to set by an expansion: one per output
     int n_x, n_y;
@@ -38,12 +40,13 @@ typedef struct {
     AttrValue value;
 } FormulaAttr;
 
-// Adds a node named "scope/op", or "scope/op_1" ... Types and numbers are inferred from the inputs; `attrs` may be NULL.
-// NULL once something has failed.
+// Adds a node named "scope/op", or "scope/op_1" ... Types and numbers are inferred from the inputs; `attrs` may be
+// NULL. NULL once something has failed.
 Node *formula_node(Formula *f, const char *op, const FormulaArg *args, int n_args, const FormulaAttr *attrs);
 // Output 0 of a node with `n_in` plain inputs.
 Output formula_op(Formula *f, const char *op, const Output *in, int n_in, const FormulaAttr *attrs);
-// The same with every attribute of f->node that the op has too and that doesn't follow from the inputs: strides, padding ...
+// The same with every attribute of f->node that the op has too and that doesn't follow from the inputs: strides,
+// padding ...
 Output formula_alike(Formula *f, const char *op, const Output *in, int n_in);
 void formula_fail(Formula *f, Status *status);      // keeps the first error, frees later ones
 

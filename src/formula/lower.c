@@ -68,8 +68,9 @@ static Status *lower_call(Formula *f, Controls *controls) {
 
 // ---------------------------------------- conditionals
 
-// Numbers are true when not zero, strings and larger tensors when not empty. A bool of unknown rank is taken for a scalar where
-// asking would cost each iteration of a loop; the Switches refuse another, as those of TensorFlow's loops do.
+// Numbers are true when not zero, strings and larger tensors when not empty. A bool of unknown rank is taken for a
+// scalar where asking would cost each iteration of a loop; the Switches refuse another, as those of TensorFlow's loops
+// do.
 static Output truth(Formula *f, Output value, bool each_iteration) {
     int rank = output_shape(value)->rank;
     bool is_one = output_type(value) == DT_bool && (rank == 0 || (rank < 0 && each_iteration));
@@ -94,8 +95,8 @@ static Status *inline_side(Formula *f, const Side *side, const Output *switched,
     NEED_MEMORY(args);
     for (int i = 0; i < n; i++)
         args[i] = At(switched[i], side->side);
-    return inline_body(f, function, side->ref->attrs, side->ref->n_attrs, scope, args, n, pivot, side->results, n_results,
-                       controls);
+    return inline_body(f, function, side->ref->attrs, side->ref->n_attrs, scope, args, n, pivot, side->results,
+                       n_results, controls);
 }
 
 // The switched inputs, and on each side a node that runs when that side does.
@@ -150,7 +151,8 @@ static Status *lower_if(Formula *f, Controls *controls) {
     NEED_MEMORY(switched && no && yes);
     Node *pivots[2];
     Controls sides[2];
-    Side then_side = {.name = "then", .side = 1, .results = yes}, else_side = {.name = "else", .side = 0, .results = no};
+    Side then_side = {.name = "then", .side = 1, .results = yes},
+        else_side = {.name = "else", .side = 0, .results = no};
     TRY(func_attr(node, "then_branch", &then_side.ref));
     TRY(func_attr(node, "else_branch", &else_side.ref));
     TRY(switch_inputs(f, truth(f, f->x[0], false), f->x + 1, n, switched, pivots));
@@ -182,8 +184,8 @@ static Status *choose_from(Choice *c, int k, const Output *in, Node *pivot, Outp
         Str scope;
         TRY(function_of(f, last.ref, &function));
         TRY(sub_scope(f, name, &scope));
-        return inline_body(f, function, last.ref->attrs, last.ref->n_attrs, scope, in + 1, c->n, pivot, results, c->n_out,
-                           controls);
+        return inline_body(f, function, last.ref->attrs, last.ref->n_attrs, scope, in + 1, c->n, pivot, results,
+                           c->n_out, controls);
     }
     Node *pivots[2], *before = f->before;
     Controls sides[2];
@@ -305,8 +307,8 @@ static Status *loop_cond(Loop *loop, Output *out) {
     TRY(func_attr(f->node, "cond", &ref));
     TRY(function_of(f, ref, &function));
     TRY(sub_scope(f, "cond", &scope));
-    TRY(inline_body(f, function, ref->attrs, ref->n_attrs, scope, loop->merged, loop->n, loop->merged[0].node, &result, 1,
-                    NULL));
+    TRY(inline_body(f, function, ref->attrs, ref->n_attrs, scope, loop->merged, loop->n, loop->merged[0].node, &result,
+                    1, NULL));
     *out = formula_1(f, "LoopCond", truth(f, result, true));
     return take_status(f);
 }

@@ -1,9 +1,9 @@
 // Formula ops — the words that formulas are written with: one macro per op, with `f` ambient.
 //
 // Arguments are Outputs, results too: `At(x, i)` is another output of the same node. Axes, perms and shapes are Outputs
-// (`Ints(0, 2)`, `Int(-1)`); flags and types are C values. `Like(op, x, ...)` makes any op with the attributes that f->node
-// has by the same name; `Op(op, x, ...)` one without attributes; `OpWith(op, ATTRS(...), x, ...)` one with these.
-// A row lies in one line and aligned, so that the file reads as a table.
+// (`Ints(0, 2)`, `Int(-1)`); flags and types are C values. `Like(op, x, ...)` makes any op with the attributes that
+// f->node has by the same name; `Op(op, x, ...)` one without attributes; `OpWith(op, ATTRS(...), x, ...)` one with
+// these. A row lies in one line and aligned, so that the file reads as a table.
 #pragma once
 #include "formula/formula.h"
 

@@ -37,11 +37,12 @@ Status *kernel_keep(Kernel *k, int i, Tensor *out) {
     return tensor_copy(in, out);
 }
 
-// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun. One that spins begins within
-// half a microsecond.
+// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun. One that spins begins
+// within half a microsecond.
 enum { WORTH_A_WAKE = 20000 };
 
-void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg) {
+void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last),
+                  void *arg) {
     if (total_ns >= WORTH_A_WAKE)
         pool_parallel(k->step->threads, units, fn, arg);
     else if (total_ns >= KERNEL_WORTH_SHARING)

@@ -1,8 +1,8 @@
 // Kernel — what one call of an op's kernel sees: checked inputs, allocated outputs, prepared geometry.
 //
 // The machine has checked `needs`, computed the shapes, allocated the outputs and locked the variables before it calls.
-// A kernel checks only what only it can see (an index, a divisor, bytes being decoded) and returns a Status; the machine
-// adds the node's name. It never reads an attribute: prepare did.
+// A kernel checks only what only it can see (an index, a divisor, bytes being decoded) and returns a Status; the
+// machine adds the node's name. It never reads an attribute: prepare did.
 #pragma once
 #include "graph/graph.h"
 #include "thread/cancellation.h"
@@ -35,8 +35,8 @@ struct StepContext {
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 
-// Allocates output i, which the shape function left unknown (OP_LATE), in host memory: on another device the machine brings it
-// inside when the kernel has returned. The shape must agree with what is known.
+// Allocates output i, which the shape function left unknown (OP_LATE), in host memory: on another device the machine
+// brings it inside when the kernel has returned. The shape must agree with what is known.
 FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
 // Output i is this tensor: takes over the reference. For values that have their own buffer (a dequeued element).
 void kernel_set_output(Kernel *k, int i, Tensor value);
@@ -47,10 +47,13 @@ void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void 
                      void *arg);
 enum { KERNEL_WORTH_SHARING = 8000 };  // ns; up to 20 us by threads that are awake alone
 // The same where all units together take `total_ns`: for units that take less than one.
-void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last), void *arg);
-// ns to compute so many elements of so many picoseconds each, and to move so many bytes: small tensors lie in the cache.
+void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last),
+                  void *arg);
+// ns to compute so many elements of so many picoseconds each, and to move so many bytes: small tensors lie in the
+// cache.
 int64_t kernel_cost(int64_t elements, int64_t picoseconds, int64_t bytes);
-// CANCELLED or DEADLINE_EXCEEDED where the step shall not go on: for loops whose length is not known beforehand, now and then.
+// CANCELLED or DEADLINE_EXCEEDED where the step shall not go on: for loops whose length is not known beforehand, now
+// and then.
 FALLIBLE Status *context_check(const StepContext *context);
 // Ends what a StartFn began. Takes the status. From any thread, exactly once.
 void kernel_done(Kernel *k, Status *status);
@@ -70,7 +73,8 @@ struct Prepare {
     Arena *arena;                 // lives as long as `own`
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small
-    int same;                     // set: 1 + the input that output 0 equals; where they can share memory there is no call
+    int same;                     // set: 1 + the input that output 0 equals; where they can share memory
+                                  // there is no call
     size_t same_at;               // set: or a part of it that lies together, and begins at that byte, a multiple of 64
     int64_t reordered;            // set: bytes that a call lays out anew: weights that changed, planes as pixels
     const char *how;              // set: which implementation was chosen, for people; lives as long as `own`

@@ -58,11 +58,12 @@ static Status *check_marks(const LookupSpec *spec) {
     NEED(spec->key_shape.rank == 0 || (spec->key_shape.rank == 1 && spec->key != DT_string), INVALID_ARGUMENT,
          "Empty key must be a scalar or a vector of numbers, got %s of shape %s", dtype_name(spec->key),
          shape_text(&spec->key_shape));
-    NEED(shape_count(&spec->key_shape) >= 1, INVALID_ARGUMENT, "a key of shape %s has no elements", shape_text(&spec->key_shape));
+    NEED(shape_count(&spec->key_shape) >= 1, INVALID_ARGUMENT, "a key of shape %s has no elements",
+         shape_text(&spec->key_shape));
     if (!spec->empty)
         return OK;
-    NEED(spec->buckets >= 1 && (spec->buckets & (spec->buckets - 1)) == 0 && spec->buckets <= INT32_MAX, INVALID_ARGUMENT,
-         "Number of buckets must be a power of 2, got %lld", (long long)spec->buckets);
+    NEED(spec->buckets >= 1 && (spec->buckets & (spec->buckets - 1)) == 0 && spec->buckets <= INT32_MAX,
+         INVALID_ARGUMENT, "Number of buckets must be a power of 2, got %lld", (long long)spec->buckets);
     NEED(spec->load > 0 && spec->load < 1, INVALID_ARGUMENT, "max_load_factor must be between 0 and 1, got %g",
          (double)spec->load);
     return OK;
@@ -141,7 +142,8 @@ static bool is_mark(const Lookup *lookup, Str key) {
 }
 
 static Status *check_mark(const Lookup *lookup, Str key) {
-    NEED(!is_mark(lookup, key), INVALID_ARGUMENT, "Using the empty_key or the deleted_key as a table key is not allowed");
+    NEED(!is_mark(lookup, key), INVALID_ARGUMENT,
+         "Using the empty_key or the deleted_key as a table key is not allowed");
     return OK;
 }
 

@@ -1,5 +1,5 @@
-// Lookup — a table of keys and values between steps: the vocabulary of a model. Keys are integers or strings; a value is
-// one element, or a tensor of a fixed shape.
+// Lookup — a table of keys and values between steps: the vocabulary of a model. Keys are integers or strings; a value
+// is one element, or a tensor of a fixed shape.
 //
 // A table that is filled once refuses to be read before, and to be filled again with something else.
 #pragma once
@@ -34,7 +34,8 @@ FALLIBLE Status *lookup_check_spec(const Lookup *lookup, const LookupSpec *spec)
 // `keys` of any shape, `values` of that shape with the value's behind it. For a table that is filled once: all of it;
 // a second time is well when it says the same. INVALID_ARGUMENT, FAILED_PRECONDITION.
 FALLIBLE Status *lookup_fill(Lookup *lookup, const Tensor *keys, const Tensor *values);
-// Adds or replaces, with `anew` in an emptied table. A table that is filled once is filled by `anew`; adding is UNIMPLEMENTED.
+// Adds or replaces, with `anew` in an emptied table. A table that is filled once is filled by `anew`; adding is
+// UNIMPLEMENTED.
 FALLIBLE Status *lookup_insert(Lookup *lookup, const Tensor *keys, const Tensor *values, bool anew);
 FALLIBLE Status *lookup_remove(Lookup *lookup, const Tensor *keys);
 // `out` is allocated: the keys' shape with the value's behind it. Missing keys get the default: one value for all, or

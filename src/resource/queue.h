@@ -17,8 +17,9 @@ typedef struct Queue Queue;
 
 extern const ResourceType queue_type;
 
-// In a padding queue extents may be unknown: a batch is as large as its largest elements, the rest is zeros. In a priority
-// queue the first component is a scalar of int64; which of several least ones comes first is as the heap of C++ has it.
+// In a padding queue extents may be unknown: a batch is as large as its largest elements, the rest is zeros. In a
+// priority queue the first component is a scalar of int64; which of several least ones comes first is as the heap of
+// C++ has it.
 typedef enum { QUEUE_FIFO, QUEUE_PADDING, QUEUE_SHUFFLE, QUEUE_PRIORITY } QueueKind;
 
 typedef uint32_t QueueNumber(void *state);
@@ -55,9 +56,9 @@ void queue_enqueue(Queue *queue, const Tensor *components, Cancellation *cancell
 void queue_enqueue_many(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done,
                         void *arg);
 void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, void *arg);
-// `count` elements stacked along a new first dimension. Elements leave the queue as they come; if the wait fails they go
-// back, where there is an order to its front. With `up_to`, a closed queue gives what it has, if that is anything;
-// a priority queue does not.
+// `count` elements stacked along a new first dimension. Elements leave the queue as they come; if the wait fails they
+// go back, where there is an order to its front. With `up_to`, a closed queue gives what it has, if that is anything; a
+// priority queue does not.
 void queue_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *cancellation, QueueDone *done,
                         void *arg);
 // Behind the enqueues that wait now; with `cancel_pending` at once, and those fail with CANCELLED. Dequeues go on.

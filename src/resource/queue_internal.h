@@ -54,8 +54,8 @@ struct Queue {
     Mutex lock;
     bool closed;           // this and the rest: guarded by lock
     TupleRing ring;
-    size_t held;           // where elements come out in order: those at the front that the first dequeue has got so far;
-                           // they don't count as here
+    size_t held;           // where elements come out in order: those at the front that the first dequeue has got so
+                           // far; they don't count as here
     WaiterList enqueues;   // closes too
     WaiterList dequeues;
 };

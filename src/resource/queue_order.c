@@ -1,7 +1,7 @@
 // Queue, order — queues whose elements come out at random, or the least first.
 //
-// The second is a heap in the ring. Its moves are those of C++'s push_heap and pop_heap, as which of equal elements comes
-// out first follows from them, and programs see it.
+// The second is a heap in the ring. Its moves are those of C++'s push_heap and pop_heap, as which of equal elements
+// comes out first follows from them, and programs see it.
 #include "resource/queue_internal.h"
 
 bool queue_has_order(const Queue *queue) {

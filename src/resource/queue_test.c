@@ -285,7 +285,8 @@ START_TEST(cancelling_leaves_the_queue_as_it_was) {
     got(&d[1], -1, 1);
     ck_assert_int_eq(queue_size(queue), 2);
 
-    // The next operations of the cancelled step fail at once; those of the other wait, and one is cancelled amid others.
+    // The next operations of the cancelled step fail at once; those of the other wait, and one is cancelled amid
+    // others.
     enqueue(queue, 7, &step, &e[0]);
     answered(&e[0], CANCELLED);
     ck_assert_str_eq(e[0].message, "Enqueue operation was cancelled");

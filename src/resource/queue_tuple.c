@@ -108,7 +108,8 @@ static Status *copy_into(const Tensor *element, const Tensor *row) {
         int64_t to = 0;
         for (int d = 0; d < rank; d++)
             to = to * row->shape.dims[d] + at[d];
-        const Tensor source = {.data = (char *)element->data + i * run * size, .dtype = element->dtype, .shape = SHAPE(run)};
+        const Tensor source = {.data = (char *)element->data + i * run * size, .dtype = element->dtype,
+                               .shape = SHAPE(run)};
         const Tensor target = {.data = (char *)row->data + to * size, .dtype = element->dtype, .shape = SHAPE(run)};
         TRY(tensor_copy_elements(&source, &target));
         for (int d = rank - 2; d >= 0 && ++at[d] == dims[d]; d--)

@@ -34,17 +34,19 @@ Variable *variable_of(Resource *resource) {
 
 // ---- the lock: many readers or one writer; a waiting writer goes before readers that come later
 //
-// One word: WRITING, or the number of readers. Sections are short, so whoever must wait looks again for a while before it
-// sleeps; but a writer may be in there for a whole update, and may have lost its processor.
+// One word: WRITING, or the number of readers. Sections are short, so whoever must wait looks again for a while before
+// it sleeps; but a writer may be in there for a whole update, and may have lost its processor.
 
 enum { LOOKS = 200 };  // some microseconds
-static const uint32_t WRITING = 1u << 31, SLEEPING = 1u << 30, WANTED = 1u << 29;  // somebody sleeps; somebody will write
+static const uint32_t WRITING = 1u << 31, SLEEPING = 1u << 30;  // somebody sleeps
+static const uint32_t WANTED = 1u << 29;                        // somebody will write
 
 static bool try_lock(FutexWord *lock, VariableAccess access) {
     uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
     if (access == VARIABLE_READ)
         return !(word & (WRITING | WANTED)) &&
-               atomic_compare_exchange_strong_explicit(lock, &word, word + 1, memory_order_acquire, memory_order_relaxed);
+               atomic_compare_exchange_strong_explicit(lock, &word, word + 1, memory_order_acquire,
+                                                       memory_order_relaxed);
     return !(word & ~(SLEEPING | WANTED)) &&
            atomic_compare_exchange_strong_explicit(lock, &word, (word & SLEEPING) | WRITING, memory_order_acquire,
                                                    memory_order_relaxed);

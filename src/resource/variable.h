@@ -32,8 +32,8 @@ bool variable_is_initialized(Variable *variable);
 // else has it, and copied otherwise. INVALID_ARGUMENT for another dtype, or a shape that the declared one does not
 // admit, unless `any_shape`.
 FALLIBLE Status *variable_assign(Variable *variable, Tensor *value, bool any_shape);
-// The same of a value whose other holders only read its buffer: it becomes the variable's, and the next update copies it if
-// somebody holds it still.
+// The same of a value whose other holders only read its buffer: it becomes the variable's, and the next update copies
+// it if somebody holds it still.
 FALLIBLE Status *variable_adopt(Variable *variable, Tensor *value, bool any_shape);
 // Back to uninitialized; the memory goes when the last snapshot does.
 void variable_drop(Variable *variable);

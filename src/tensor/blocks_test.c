@@ -1,4 +1,5 @@
-// [threads] Blocks test — what comes back is given again, never more than was out at once, and nothing once it is trimmed.
+// [threads] Blocks test — what comes back is given again, never more than was out at once, and nothing once it is
+// trimmed.
 #include "tensor/blocks.h"
 
 #include <check.h>

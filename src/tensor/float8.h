@@ -1,7 +1,7 @@
 // Float8 — the five element types of one byte, to and from float; with the rounding and overflow of ml_dtypes.
 //
-// Names tell the bits: e4m3 has 4 of exponent and 3 of fraction. "fn" has no infinity, and NaN is 0x7f (0xff); "uz" has no
-// negative zero either, and NaN is 0x80. What overflows becomes infinity where there is one, NaN elsewhere.
+// Names tell the bits: e4m3 has 4 of exponent and 3 of fraction. "fn" has no infinity, and NaN is 0x7f (0xff); "uz" has
+// no negative zero either, and NaN is 0x80. What overflows becomes infinity where there is one, NaN elsewhere.
 #pragma once
 #include "tensor/dtype.h"
 

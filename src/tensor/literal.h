@@ -6,10 +6,11 @@
 //     fill    = ("zeros" | "ones" | "iota") dims | "fill" dims scalar        dims = "[" { integer } "]"
 //     scalar  = number | complex | "true" | "false" | string
 //
-// Numbers are decimal, with "inf" and "nan"; integers may be hexadecimal, 0x1f. Complex: 3i, 1+2i, 1-2j. A string stands
-// in double quotes; \n \t \r \0 \" \\ and \xHH are escapes, any other byte is itself. iota counts 0, 1, 2 ... row by row.
-// With no type named or wanted: numbers are float (with an imaginary part somewhere, complex64), true and false are
-// bool, strings are string; no elements: float. A fill stands alone, not inside a list. At most MAX_RANK dimensions.
+// Numbers are decimal, with "inf" and "nan"; integers may be hexadecimal, 0x1f. Complex: 3i, 1+2i, 1-2j. A string
+// stands in double quotes; \n \t \r \0 \" \\ and \xHH are escapes, any other byte is itself. iota counts 0, 1, 2 ...
+// row by row. With no type named or wanted: numbers are float (with an imaginary part somewhere, complex64), true and
+// false are bool, strings are string; no elements: float. A fill stands alone, not inside a list. At most MAX_RANK
+// dimensions.
 #pragma once
 #include "tensor/tensor.h"
 
@@ -26,6 +27,6 @@ typedef struct {
     bool json;      // commas; numbers, true and false, NaN, Infinity; complex as [re, im]; bytes as {"b64": "..."}
 } LiteralStyle;
 
-// Appends; `style` NULL is the plain form. The type is named where a reader would infer another. A resource or a variant
-// is shown as <Type> and can't be read back. The elements must be in host memory.
+// Appends; `style` NULL is the plain form. The type is named where a reader would infer another. A resource or a
+// variant is shown as <Type> and can't be read back. The elements must be in host memory.
 void literal_print(Text *text, const Tensor *tensor, const LiteralStyle *style);

@@ -41,8 +41,8 @@ static inline void object_release(Object *object) {
 static inline bool object_is_unique(const Object *object) {
     return atomic_load_explicit(&object->references, memory_order_acquire) == 1;
 }
-// A new object as its type makes it: UNIMPLEMENTED where it has no such thing, INVALID_ARGUMENT where there is none, the two
-// differ in type, or they lie too deep.
+// A new object as its type makes it: UNIMPLEMENTED where it has no such thing, INVALID_ARGUMENT where there is none,
+// the two differ in type, or they lie too deep.
 FALLIBLE Status *object_zeros(const Object *object, int depth, Object **out);
 FALLIBLE Status *object_add(const Object *a, const Object *b, int depth, Object **out);
 static inline void object_auto(Object **object) {

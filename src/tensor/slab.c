@@ -1,4 +1,5 @@
-// Slab — see slab.h: blocks of 16 KiB, each a row of headers with their data behind them, freed when the last is released.
+// Slab — see slab.h: blocks of 16 KiB, each a row of headers with their data behind them, freed when the last is
+// released.
 #include "tensor/slab.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ Status *slab_copy(Slab *slab, const Tensor *from, Tensor *out) {
     char *place = slab_alloc(slab, HEADER + round_up(bytes ? bytes : 1, BUFFER_ALIGNMENT));
     NEED_MEMORY(place);
     Buffer *buffer = (Buffer *)place;
-    *buffer = (Buffer){.references = 1, .dtype = from->dtype, .bytes = bytes, .data = place + HEADER, .allocator = &host_allocator,
+    *buffer = (Buffer){.references = 1, .dtype = from->dtype, .bytes = bytes, .data = place + HEADER,
+                       .allocator = &host_allocator,
                        .free = free_buffer, .owner = slab->block};
     atomic_fetch_add_explicit(&slab->block->references, 1, memory_order_relaxed);
     if (bytes)

@@ -1,5 +1,5 @@
-// Slab — small constants side by side: a graph of a million nodes has as many scalars, which a buffer of its own each would
-// give 320 bytes and more.
+// Slab — small constants side by side: a graph of a million nodes has as many scalars, which a buffer of its own each
+// would give 320 bytes and more.
 #pragma once
 #include "tensor/tensor.h"
 

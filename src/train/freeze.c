@@ -51,7 +51,8 @@ static Status *mark(const Graph *graph, const Output *outputs, int n, uint8_t *n
             const Node *whole = whole_of(graph, node);
             if (!whole)
                 vec_clear(&stack);
-            NEED(whole, UNIMPLEMENTED, "'%.*s' (%.*s) reads rows of a variable that nothing reads as a whole", NODE_ARGS(node));
+            NEED(whole, UNIMPLEMENTED, "'%.*s' (%.*s) reads rows of a variable that nothing reads as a whole",
+                 NODE_ARGS(node));
             good = need(&stack, needed, whole);
         }
         for (int i = is_gather(node); i < node->n_inputs; i++)
@@ -102,7 +103,8 @@ static Status *write_gather(const Graph *graph, Graph *to, const Node *node, Nod
 }
 
 static Status *write_node(Graph *to, const Node *node, Node *const *written, Node **out) {
-    NEED(!node->type->function, UNIMPLEMENTED, "'%.*s' calls the function %.*s: a frozen graph can't yet", NODE_ARGS(node));
+    NEED(!node->type->function, UNIMPLEMENTED, "'%.*s' calls the function %.*s: a frozen graph can't yet",
+         NODE_ARGS(node));
     AUTO(arena) Arena arena = {0};
     Output *inputs = ARENA_ARRAY(&arena, Output, node->n_inputs);
     NEED_MEMORY(inputs);

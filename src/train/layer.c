@@ -90,7 +90,8 @@ Output layer_dropout(Net *net, const char *name, Output x, Output rate) {
         return x;
     net_scope(net, name);
     int64_t seed = net->seed++;
-    Output noise = OpWith("RandomUniform", ATTRS(TYPE_ATTR("dtype", output_type(x)), INT_ATTR("seed", seed)), ShapeOf(x));
+    Output noise = OpWith("RandomUniform", ATTRS(TYPE_ATTR("dtype", output_type(x)), INT_ATTR("seed", seed)),
+                          ShapeOf(x));
     Output kept = Div(x, Sub(Scalar(1, x), rate));
     Output y = Select(GreaterEqual(noise, rate), kept, ZerosLike(x));
     net_scope(net, NULL);

@@ -28,7 +28,8 @@ static Output convolve(Net *net, Output x, int64_t in, int64_t filters, int heig
 }
 
 static bool filter_sizes(Net *net, const char *name, int64_t filters, int height, int width, int stride) {
-    return layer_size(net, name, "the number of filters", filters) && layer_size(net, name, "a filter's height", height) &&
+    return layer_size(net, name, "the number of filters", filters) &&
+        layer_size(net, name, "a filter's height", height) &&
            layer_size(net, name, "a filter's width", width) && layer_size(net, name, "the stride", stride);
 }
 
@@ -75,8 +76,8 @@ Output layer_global_average(Net *net, const char *name, Output x) {
 Output layer_lrn(Net *net, const char *name, Output x, int radius, double bias, double alpha, double beta) {
     Formula *f = &net->f;
     net_scope(net, name);
-    Output y = OpWith("LRN", ATTRS(INT_ATTR("depth_radius", radius), FLOAT_ATTR("bias", bias), FLOAT_ATTR("alpha", alpha),
-                                   FLOAT_ATTR("beta", beta)), x);
+    Output y = OpWith("LRN", ATTRS(INT_ATTR("depth_radius", radius), FLOAT_ATTR("bias", bias),
+                                   FLOAT_ATTR("alpha", alpha), FLOAT_ATTR("beta", beta)), x);
     net_scope(net, NULL);
     return y;
 }
@@ -89,7 +90,8 @@ static void follow(Net *net, int moving, Output batch) {
     Output change = Mul(Sub(net_value(net, moving), batch), Number(FORGET, DT_float));
     if (f->status || moving < 0)
         return;
-    Node *node = formula_2(f, net->refs ? "AssignSub" : "AssignSubVariableOp", net->variables.p[moving].handle, change).node;
+    Node *node = formula_2(f, net->refs ? "AssignSub" : "AssignSubVariableOp", net->variables.p[moving].handle,
+                           change).node;
     if (node && !vec_push(&net->updates, node))
         formula_fail(f, OUT_OF_MEMORY);
 }
@@ -105,7 +107,8 @@ Output layer_batch_norm(Net *net, const char *name, Output x, const char *activa
     int mean = net_variable(net, "mean", initial_constant(net, SHAPE(n), DT_float, 0), false);
     int variance = net_variable(net, "variance", initial_constant(net, SHAPE(n), DT_float, 1), false);
     Output none = net->testing ? NONE : initial_constant(net, SHAPE(0), DT_float, 0);
-    Output y = OpWith("FusedBatchNormV3", ATTRS(FLOAT_ATTR("epsilon", EPSILON), BOOL_ATTR("is_training", !net->testing)), x,
+    Output y = OpWith("FusedBatchNormV3", ATTRS(FLOAT_ATTR("epsilon", EPSILON),
+                                                BOOL_ATTR("is_training", !net->testing)), x,
                       net_value(net, scale), net_value(net, offset), net->testing ? net_value(net, mean) : none,
                       net->testing ? net_value(net, variance) : none);
     if (!net->testing) {

@@ -62,7 +62,8 @@ Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output st
         return NONE;
     int64_t steps = output_shape(x)->dims[0];
     if (steps < 1 || steps > 10000) {
-        formula_fail(f, status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "layer %s takes a known number of steps; got %s",
+        formula_fail(f, status_new(INVALID_ARGUMENT, __FILE__, __LINE__,
+                                   "layer %s takes a known number of steps; got %s",
                                    name, shape_text(output_shape(x))));
         return NONE;
     }
@@ -104,8 +105,8 @@ static Output chance(Net *net, Output classes, int64_t n) {
     return Mul(Log1p(Reciprocal(Add(i, Number(1, DT_float)))), Number(1 / log((double)n + 1), DT_float));
 }
 
-// Logits of samples stand for all classes: less by the log of how often they are expected. The true class is there in any
-// case, but as often as it is among the samples at all, 1 - (1 - chance)^samples, others stand for it.
+// Logits of samples stand for all classes: less by the log of how often they are expected. The true class is there in
+// any case, but as often as it is among the samples at all, 1 - (1 - chance)^samples, others stand for it.
 static Output less_true(Net *net, Output labels, int64_t samples, int64_t n) {
     Formula *f = &net->f;
     Output drawn = Mul(Log1p(Neg(chance(net, labels, n))), Number((double)samples, DT_float));
@@ -118,7 +119,8 @@ static Output less_drawn(Net *net, Output drawn, int64_t samples, int64_t n) {
 }
 
 // [batch 1 + samples]: the true class first. A sample that is the true class counts nothing.
-static Output sampled_logits(Net *net, int kernel, int bias, Output x, Output labels, int64_t classes, int64_t samples) {
+static Output sampled_logits(Net *net, int kernel, int bias, Output x, Output labels, int64_t classes,
+                             int64_t samples) {
     Formula *f = &net->f;
     Output drawn = draw_classes(net, samples, classes);
     Output ids = Concat(((Output[]){labels, drawn}), 2, Int(0));
@@ -150,7 +152,8 @@ static bool open_classes(Net *net, const char *name, Output x, Output labels, in
     net_scope(net, name);
     net->testing = true;
     double deviation = 1 / sqrt((double)width);
-    out->kernel = net_variable(net, "kernel", initial_truncated_normal(net, SHAPE(classes, width), DT_float, deviation), true);
+    out->kernel = net_variable(net, "kernel", initial_truncated_normal(net, SHAPE(classes, width), DT_float, deviation),
+                               true);
     out->bias = net_variable(net, "bias", initial_constant(net, SHAPE(classes), DT_float, 0), true);
     net->testing = testing;
     out->x = x;
@@ -186,7 +189,8 @@ Output loss_sampled_softmax(Net *net, const char *name, Output x, Output labels,
     if (net->testing)
         y = softmax_mean(net, all_logits(net, &c), c.labels);
     else
-        y = softmax_mean(net, sampled_logits(net, c.kernel, c.bias, x, c.labels, classes, samples), ZerosLike(c.labels));
+        y = softmax_mean(net, sampled_logits(net, c.kernel, c.bias, x, c.labels, classes, samples),
+                         ZerosLike(c.labels));
     net_scope(net, NULL);
     return y;
 }

@@ -115,7 +115,8 @@ START_TEST(normalises) {
     run(net_init_all(&net));
     for (int i = 0; i < 1000; i++)
         run(train);
-    Tensor a = fetch(y), b = fetch(tested);  // the variance that is kept is that of the population: 18/17 of the batch's
+    Tensor a = fetch(y), b = fetch(tested);  // the variance that is kept is that of the population: 18/17 of the
+                                             // batch's
     for (int i = 0; i < 36; i++)
         ck_assert_double_eq_tol(((float *)a.data)[i], ((float *)b.data)[i], 0.08);
     tensor_clear(&a);
@@ -221,7 +222,8 @@ START_TEST(rows_are_like_all) {
         int w = net_variable(&net, "table", constant(waves(SHAPE(4, 3))), true);
         table = net_value(&net, w);
         net.variables.p[w].by_rows = !way;
-        Output hot = OpWith("OneHot", ATTRS(INT_ATTR("axis", -1)), ids, Int(4), Number(1, DT_float), Number(0, DT_float));
+        Output hot = OpWith("OneHot", ATTRS(INT_ATTR("axis", -1)), ids, Int(4), Number(1, DT_float),
+                            Number(0, DT_float));
         rows = way ? MatMul(hot, table, false, false)
                    : OpWith("ResourceGather", ATTRS(TYPE_ATTR("dtype", DT_float)), net.variables.p[w].handle, ids);
         Output loss = Sum(Reshape(Square(rows), Ints(-1)), Int(0), false);
@@ -293,7 +295,8 @@ static void refused(const char *words) {
 
 START_TEST(sizes) {
     Formula *f = &net.f;
-    Output rows = constant(waves(SHAPE(2, 3))), images = constant(waves(SHAPE(1, 4, 4, 2))), words = constant(waves(SHAPE(2, 1, 3)));
+    Output rows = constant(waves(SHAPE(2, 3))), images = constant(waves(SHAPE(1, 4, 4, 2))),
+        words = constant(waves(SHAPE(2, 1, 3)));
     Output labels = Ints(0, 1), state[2] = {NONE, NONE};
     layer_dense(&net, "d", rows, 0, NULL);
     refused("layer d: the number of units must be above 0, got 0");

@@ -2,7 +2,8 @@
 //
 // Everything here is graph: each function adds nodes and gives an edge, nothing runs. A Net is a Formula with a list of
 // the variables that were made on the way; as in a formula, the first error stays in net->f.status and later calls do
-// nothing. optimizer.h changes the variables so that a loss gets smaller; freeze.h writes them into the graph as constants.
+// nothing. optimizer.h changes the variables so that a loss gets smaller; freeze.h writes them into the graph as
+// constants.
 //
 // A network that behaves otherwise while it learns is written twice: the second time with net->testing set, when layers
 // take the variables that those of the same name made, drop nothing and normalise by what they have seen.
@@ -40,7 +41,8 @@ static inline void net_auto(Net *net) {
 void net_scope(Net *net, const char *name);
 
 // ---- variables
-// A variable with that first value, or when testing the one of that name in this layer; its index in net->variables, or -1.
+// A variable with that first value, or when testing the one of that name in this layer; its index in net->variables, or
+// -1.
 int net_variable(Net *net, const char *name, Output initial, bool trainable);
 Output net_value(const Net *net, int variable);      // {NULL} for -1
 Node *net_assign(Net *net, int variable, Output value);
@@ -77,8 +79,8 @@ Output layer_batch_norm(Net *net, const char *name, Output x, const char *activa
 Output layer_lrn(Net *net, const char *name, Output x, int radius, double bias, double alpha, double beta);
 // Sequences. Rows `ids` of a learned table [count width].
 Output layer_embedding(Net *net, const char *name, Output ids, int64_t count, int64_t width);
-// [steps batch features], the first and last known -> [steps batch units]. `state` is {h, c}, each [batch units], before
-// the first step, and is set to that after the last; {NULL} for zeros.
+// [steps batch features], the first and last known -> [steps batch units]. `state` is {h, c}, each [batch units],
+// before the first step, and is set to that after the last; {NULL} for zeros.
 Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output state[2]);
 
 // ---- losses: scalars, the mean over the batch

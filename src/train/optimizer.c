@@ -88,7 +88,8 @@ static void adam(const Change *c, Nodes *nodes) {
     Output beta1 = Scalar(c->o->beta1, g), beta2 = Scalar(c->o->beta2, g);
     Output m = Add(Mul(beta1, net_value(c->net, slot_m)), Mul(Sub(one, beta1), g));
     Output v = Add(Mul(beta2, net_value(c->net, slot_v)), Mul(Sub(one, beta2), Square(g)));
-    Output rate = Mul(c->rate, Div(Sqrt(Sub(one, net_value(c->net, c->power2))), Sub(one, net_value(c->net, c->power1))));
+    Output rate = Mul(c->rate, Div(Sqrt(Sub(one, net_value(c->net, c->power2))),
+                                   Sub(one, net_value(c->net, c->power1))));
     done(c->net, nodes, net_assign(c->net, slot_m, m));
     done(c->net, nodes, net_assign(c->net, slot_v, v));
     done(c->net, nodes,
@@ -155,8 +156,8 @@ static void change_rows(Change *c, Nodes *nodes) {
     }
     sum_repeated(c);
     Output a = handle(c, slot(c, "squares", c->o->initial));
-    done(c->net, nodes, Op(refs ? "SparseApplyAdagrad" : "ResourceSparseApplyAdagrad", handle(c, c->w), a, c->rate, c->g,
-                           c->rows).node);
+    done(c->net, nodes, Op(refs ? "SparseApplyAdagrad" : "ResourceSparseApplyAdagrad", handle(c, c->w), a, c->rate,
+                           c->g, c->rows).node);
 }
 
 static void change(Change *c, Nodes *nodes) {

@@ -63,8 +63,8 @@ START_TEST(adam_takes_the_known_first_step) {  // whatever the gradient, the fir
     Formula *f = &net.f;
     int w = net_variable(&net, "w", Number(3, DT_float), true);
     Optimizer adam = optimizer_of(OPTIMIZER_ADAM);
-    Node *train = optimizer_minimize(&net, &adam, Number(0.1, DT_float), Mul(Scalar(7, net_value(&net, w)), net_value(&net, w)),
-                                     NULL);
+    Node *train = optimizer_minimize(&net, &adam, Number(0.1, DT_float),
+                                     Mul(Scalar(7, net_value(&net, w)), net_value(&net, w)), NULL);
     run(net_init_all(&net));
     run(train);
     ck_assert_double_eq_tol(number(net_value(&net, w)), 2.9, 1e-5);
@@ -195,7 +195,8 @@ START_TEST(losses) {
     ck_assert_double_eq_tol(number(loss_huber(&net, x, t, 2)), (0.5 + 6) / 2, 1e-6);
     double sigmoid = (log1p(exp(1)) + log1p(exp(3))) / 2;
     ck_assert_double_eq_tol(number(loss_sigmoid(&net, x, t)), sigmoid, 1e-5);
-    Output logits = Reshape(floats(4, (float[]){0, 1, 2, 0}), Ints(2, 2)), classes = Cast(floats(2, (float[]){1, 0}), DT_int32);
+    Output logits = Reshape(floats(4, (float[]){0, 1, 2, 0}), Ints(2, 2)),
+        classes = Cast(floats(2, (float[]){1, 0}), DT_int32);
     Output chances = Reshape(floats(4, (float[]){0, 1, 0.25f, 0.75f}), Ints(2, 2));
     double both = log1p(exp(-1)) + log1p(exp(-2));
     ck_assert_double_eq_tol(number(loss_softmax(&net, logits, classes)), both / 2, 1e-5);
@@ -205,7 +206,8 @@ START_TEST(losses) {
     net_variable(&net, "moments", initial_constant(&net, SHAPE(5), DT_float, 2), false);
     run(net_init_all(&net));
     ck_assert_double_eq_tol(number(loss_weights(&net, 0.5)), 0.5 * 12 * 4 / 2, 1e-5);
-    Output dropped = layer_dropout(&net, "dropout", initial_constant(&net, SHAPE(10000), DT_float, 1), Number(0.25, DT_float));
+    Output dropped = layer_dropout(&net, "dropout", initial_constant(&net, SHAPE(10000), DT_float, 1),
+                                   Number(0.25, DT_float));
     ck_assert_double_eq_tol(number(Mean(dropped, Int(0), false)), 1, 0.03);
 }
 END_TEST

@@ -106,7 +106,8 @@ static void build(Example *e) {
     int64_t dims[] = {-1, 2}, batch = -1;
     e->x = mr_input(e->net, "x", TF_FLOAT, dims, 2);
     e->labels = mr_input(e->net, "labels", TF_INT32, &batch, 1);
-    e->logits = mr_named(e->net, "answer", mr_dense(e->net, "out", mr_dense(e->net, "hidden", e->x, 8, "Tanh"), 2, NULL));
+    e->logits = mr_named(e->net, "answer", mr_dense(e->net, "out", mr_dense(e->net, "hidden", e->x, 8, "Tanh"), 2,
+                                                    NULL));
     e->loss = mr_loss_softmax(e->net, e->logits, e->labels);
     mr_optimizer adam = {.struct_size = sizeof adam, .name = "adam", .clip_global_norm = 5};
     e->train = mr_minimize(e->net, &adam, mr_scalar(e->net, 0.05, TF_FLOAT), e->loss);
@@ -218,12 +219,14 @@ static TF_Tensor *fetch(TF_Session *session, TF_Output y, const TF_Operation *ta
     return out;
 }
 
-// A picture through every layer of images, a sequence through those of words: what learns and what is tested share variables.
+// A picture through every layer of images, a sequence through those of words: what learns and what is tested share
+// variables.
 START_TEST(layers_have_doors) {
     TF_Graph *graph = TF_NewGraph();
     mr_net *net = mr_net_new(graph, 1);
     TF_Output loss[2], memory[2] = {{0}, {0}};
-    TF_Tensor *picture = parse("[[[[1] [2]] [[3] [4]]] [[[2] [2]] [[1] [3]]]]", TF_FLOAT), *ids = parse("[[0 1] [2 1]]", TF_INT32);
+    TF_Tensor *picture = parse("[[[[1] [2]] [[3] [4]]] [[[2] [2]] [[1] [3]]]]", TF_FLOAT),
+        *ids = parse("[[0 1] [2 1]]", TF_INT32);
     TF_Tensor *names = parse("[1 0]", TF_INT32);
     TF_Operation *train = NULL, *init = NULL;
     mr_schedule cosine = {.struct_size = sizeof cosine, .name = "cosine", .rate = 0.1, .steps = 4, .warmup = 2};
@@ -238,7 +241,8 @@ START_TEST(layers_have_doors) {
         TF_Output words = mr_lstm(net, "lstm", mr_embedding(net, "words", mr_constant(net, ids), 3, 2), 2, memory);
         words = mr_rows(net, mr_cast(net, mr_cast(net, words, TF_DOUBLE), TF_FLOAT), 4);
         x = mr_concat(net, (TF_Output[]){x, words}, 2, 1);
-        TF_Output parts[] = {mr_loss_sampled_softmax(net, "a", x, labels, 5, 3), mr_loss_nce(net, "b", x, labels, 5, 3)};
+        TF_Output parts[] = {mr_loss_sampled_softmax(net, "a", x, labels, 5, 3),
+                             mr_loss_nce(net, "b", x, labels, 5, 3)};
         loss[testing] = mr_op(net, "AddV2", parts, 2);
         ck_assert_int_eq(TF_GraphGetTensorNumDims(graph, mr_all_logits(net, "a", x, 5), s), 2);
         memory[0] = memory[1] = (TF_Output){0};

@@ -86,7 +86,8 @@ static Output input(mr_net *net, const char *name, TF_DataType dtype, const int6
         formula_fail(&net->net.f, status);
         return NONE;
     }
-    AttrEntry attrs[] = {{STR("dtype"), ATTR_OF_TYPE((DType)dtype)}, {STR("shape"), {.kind = ATTR_SHAPE, .shape = &shape}}};
+    AttrEntry attrs[] = {{STR("dtype"), ATTR_OF_TYPE((DType)dtype)},
+                         {STR("shape"), {.kind = ATTR_SHAPE, .shape = &shape}}};
     return add(net, "Placeholder", name, NONE, attrs, 2);
 }
 
@@ -184,7 +185,8 @@ TF_Output mr_convolve(mr_net *net, const char *name, TF_Output x, int64_t filter
     WRITE(layer_convolve(&net->net, name, inside(net, x), filters, height, width, stride, padding));
 }
 
-TF_Output mr_pool(mr_net *net, const char *name, const char *op, TF_Output x, int size, int stride, const char *padding) {
+TF_Output mr_pool(mr_net *net, const char *name, const char *op, TF_Output x, int size, int stride,
+                  const char *padding) {
     WRITE(layer_pool(&net->net, name, op, inside(net, x), size, stride, padding));
 }
 

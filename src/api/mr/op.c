@@ -30,7 +30,8 @@ static void list_types(const OpType *type, mr_op_info *info) {
     static __thread TF_DataType types[DTYPES];
     info->num_dtypes = 0;
     info->dtypes = types;
-    for (const KernelRow *row = type->op->cpu; row && row->run && row->dtype != DT_INVALID && info->num_dtypes < DTYPES; row++)
+    for (const KernelRow *row = type->op->cpu; row && row->run && row->dtype != DT_INVALID && info->num_dtypes < DTYPES;
+         row++)
         types[info->num_dtypes++] = (TF_DataType)row->dtype;
     if (info->num_dtypes == 0)
         list_allowed(&type->signature, info);
@@ -39,7 +40,8 @@ static void list_types(const OpType *type, mr_op_info *info) {
 // Only what the caller's struct has room for.
 static void give(mr_op_info *out, const mr_op_info *info) {
     size_t size = out->struct_size < sizeof *info ? out->struct_size : sizeof *info;
-    memcpy((char *)out + sizeof(size_t), (const char *)info + sizeof(size_t), size > sizeof(size_t) ? size - sizeof(size_t) : 0);
+    memcpy((char *)out + sizeof(size_t), (const char *)info + sizeof(size_t),
+           size > sizeof(size_t) ? size - sizeof(size_t) : 0);
 }
 
 static void describe(const OpType *type, mr_op_info *out) {

@@ -75,7 +75,8 @@ static Status *eval_in(Graph *graph, const char *text, Tensor *results, int room
     Node *node;
     TRY(expression_build(&build, call, &node));
     *n = node->n_outputs ? node->n_outputs : (int)build.variables.n;
-    NEED(*n <= room, UNIMPLEMENTED, "%.*s has %d results, at most %d are possible here", STR_ARGS(node->type->name), *n, room);
+    NEED(*n <= room, UNIMPLEMENTED, "%.*s has %d results, at most %d are possible here", STR_ARGS(node->type->name), *n,
+         room);
     SessionConfig config = session_config_default();
     Session *session;
     TRY(session_new(graph, NULL, &config, &session));

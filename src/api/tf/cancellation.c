@@ -1,5 +1,6 @@
-// TFE_CancellationManager — lets a client cancel; callbacks run once, on the thread that cancels. Operations run to their
-// end on their caller's thread, so one that is set on an operation refuses to start it when it is cancelled already.
+// TFE_CancellationManager — lets a client cancel; callbacks run once, on the thread that cancels. Operations run to
+// their end on their caller's thread, so one that is set on an operation refuses to start it when it is cancelled
+// already.
 #include <stdlib.h>
 
 #include "api/tf/eager.h"

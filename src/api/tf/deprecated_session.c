@@ -1,4 +1,5 @@
-// TF_DeprecatedSession — the session of the first C interface: a graph that is extended by GraphDefs, edges by their names.
+// TF_DeprecatedSession — the session of the first C interface: a graph that is extended by GraphDefs, edges by their
+// names.
 #define _GNU_SOURCE  // memrchr
 #include <stdlib.h>
 
@@ -41,7 +42,8 @@ void TF_DeleteDeprecatedSession(TF_DeprecatedSession *session, TF_Status *status
 
 void TF_Reset(const TF_SessionOptions *opt, const char **containers, int ncontainers, TF_Status *status) {
     (void)opt, (void)containers, (void)ncontainers;
-    api_set(status, API_ERROR(UNIMPLEMENTED, "TF_Reset is for sessions on a server; a local session's state is its own"));
+    api_set(status,
+            API_ERROR(UNIMPLEMENTED, "TF_Reset is for sessions on a server; a local session's state is its own"));
 }
 
 void TF_ExtendGraph(TF_DeprecatedSession *session, const void *proto, size_t proto_len, TF_Status *status) {

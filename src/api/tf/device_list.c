@@ -49,7 +49,8 @@ int TF_DeviceListCount(const TF_DeviceList *list) {
 
 static const Row *row(const TF_DeviceList *list, int index, TF_Status *status) {
     bool good = list && index >= 0 && index < list->n;
-    api_set(status, good ? OK : API_ERROR(INVALID_ARGUMENT, "Index out of bounds: %d of %d", index, list ? list->n : 0));
+    api_set(status, good ? OK : API_ERROR(INVALID_ARGUMENT, "Index out of bounds: %d of %d", index,
+                                          list ? list->n : 0));
     return good ? &list->rows[index] : NULL;
 }
 

@@ -1,5 +1,5 @@
-// TFE_Context, TFE_ContextOptions — see eager/c_api.h. Everything runs on the caller's thread: asynchronous contexts are
-// accepted and are done when they return.
+// TFE_Context, TFE_ContextOptions — see eager/c_api.h. Everything runs on the caller's thread: asynchronous contexts
+// are accepted and are done when they return.
 #include <stdlib.h>
 
 #include "api/tf/device_list.h"

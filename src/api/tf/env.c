@@ -56,7 +56,8 @@ static void delete_all(const char *path, int depth, int64_t *files, int64_t *fol
     }
     DIR *dir = depth < MAX_DEPTH ? opendir(path) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        char *inner = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 ? join(path, entry->d_name) : NULL;
+        char *inner = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 ? join(path, entry->d_name)
+        : NULL;
         if (inner)
             delete_all(inner, depth + 1, files, folders);
         free(inner);

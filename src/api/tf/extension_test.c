@@ -1,4 +1,5 @@
-// Extension test — ops and kernels made at run time, their lists and documentation, changes of graphs, the first session.
+// Extension test — ops and kernels made at run time, their lists and documentation, changes of graphs, the first
+// session.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

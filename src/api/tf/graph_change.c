@@ -16,7 +16,8 @@ static Status *update_edge(const Graph *graph, TF_Output source, TF_Input to) {
     TRY(check_node(graph, to.oper));
     Node *node = api_node(to.oper);
     NEED(to.index >= 0 && to.index < node->n_inputs, OUT_OF_RANGE,
-         "Node '%.*s' (type: '%.*s', num of inputs: %d) does not have input %d", NODE_ARGS(node), node->n_inputs, to.index);
+         "Node '%.*s' (type: '%.*s', num of inputs: %d) does not have input %d", NODE_ARGS(node), node->n_inputs,
+         to.index);
     const Output *from = (const Output *)&source;
     Shape shape;
     Shape *known = &from->node->output_shapes[from->index], *old = known;

@@ -111,7 +111,8 @@ void TF_ImportGraphDefResultsReturnOutputs(TF_ImportGraphDefResults *results, in
     *outputs = (TF_Output *)results->results.return_outputs;
 }
 
-void TF_ImportGraphDefResultsReturnOperations(TF_ImportGraphDefResults *results, int *num_opers, TF_Operation ***opers) {
+void TF_ImportGraphDefResultsReturnOperations(TF_ImportGraphDefResults *results, int *num_opers,
+                                              TF_Operation ***opers) {
     *num_opers = results->n_nodes;
     *opers = (TF_Operation **)results->results.return_nodes;
 }

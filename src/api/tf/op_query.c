@@ -1,4 +1,5 @@
-// Small questions about ops: whether one is stateful, which attribute counts a list; the AttrBuilder that asks for kernels.
+// Small questions about ops: whether one is stateful, which attribute counts a list; the AttrBuilder that asks for
+// kernels.
 #include <stdlib.h>
 
 #include "api/api.h"

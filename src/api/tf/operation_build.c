@@ -1,4 +1,5 @@
-// TF_OperationDescription — an operation under construction: inputs, device, controls. Its attributes are in attr_set.c.
+// TF_OperationDescription — an operation under construction: inputs, device, controls. Its attributes are in
+// attr_set.c.
 #include "api/tf/operation_build.h"
 
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static Status *finish(TF_OperationDescription *desc, Node **out) {
     bool gone = !unknown && type->signature.deprecated_version > 0 &&
                 builder->graph->versions.producer >= type->signature.deprecated_version;
     status_free(unknown);
-    NEED(!gone, UNIMPLEMENTED, "Op %.*s is not available in GraphDef version %d. It has been removed in version %d. %.*s.",
+    NEED(!gone, UNIMPLEMENTED,
+         "Op %.*s is not available in GraphDef version %d. It has been removed in version %d. %.*s.",
          STR_ARGS(builder->type), builder->graph->versions.producer, type->signature.deprecated_version,
          STR_ARGS(type->signature.deprecated_text));
     return builder_finish(builder, out);

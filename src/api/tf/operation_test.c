@@ -364,7 +364,8 @@ END_TEST
 
 // Graphs of before version 24 write an unknown shape as a scalar's.
 START_TEST(old_placeholders_are_unknown) {
-    char bytes[] = "\x0a\x2a\x0a\x01x\x12\x0bPlaceholder\x2a\x0b\x0a\x05" "dtype\x12\x02\x30\x01\x2a\x0b\x0a\x05shape\x12\x02\x3a\x00"
+    char bytes[] =
+    "\x0a\x2a\x0a\x01x\x12\x0bPlaceholder\x2a\x0b\x0a\x05" "dtype\x12\x02\x30\x01\x2a\x0b\x0a\x05shape\x12\x02\x3a\x00"
                    "\x22\x02\x08\x17";
     for (int version = 23; version <= 24; version++) {
         bytes[sizeof bytes - 2] = (char)version;

@@ -1,7 +1,7 @@
 // TF_KernelBuilder — kernels that clients write; and how the machine opens, runs and closes them.
 //
-// A kernel object belongs to one node in one session and may be called by several steps at once, as in TensorFlow. Nothing
-// that was registered is ever taken back, so builders live for ever.
+// A kernel object belongs to one node in one session and may be called by several steps at once, as in TensorFlow.
+// Nothing that was registered is ever taken back, so builders live for ever.
 #include "api/tf/plugin.h"
 
 #include <stdlib.h>

@@ -72,8 +72,8 @@ TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext *ctx, int i) {
     return i >= 0 && i < ctx->k->n_out ? (TF_DataType)output_type(ctx, i) : (TF_DataType)0;
 }
 
-// Output i in that shape: made now, or by an earlier call of this kernel. It is there if it has a buffer: a slot that was
-// emptied after an earlier step still points to where that step's value lay.
+// Output i in that shape: made now, or by an earlier call of this kernel. It is there if it has a buffer: a slot that
+// was emptied after an earlier step still points to where that step's value lay.
 static Status *make_output(TF_OpKernelContext *ctx, int i, DType dtype, const Shape *shape) {
     TRY(check_index(i, ctx->k->n_out, "output"));
     NEED(dtype == output_type(ctx, i), INVALID_ARGUMENT, "output %d is a %s, not a %s", i,

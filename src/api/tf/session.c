@@ -38,7 +38,8 @@ void TF_DeleteSessionOptions(TF_SessionOptions *options) {
 static Status *check_target(const char *target) {
     if (!target)
         return OK;
-    NEED(strncmp(target, "grpc://", 7) != 0, UNIMPLEMENTED, "Sessions on a server ('%s') are not implemented yet", target);
+    NEED(strncmp(target, "grpc://", 7) != 0, UNIMPLEMENTED, "Sessions on a server ('%s') are not implemented yet",
+         target);
     FAIL(NOT_FOUND, "Session factory was not registered for the given session options: {target: \"%s\"}", target);
 }
 

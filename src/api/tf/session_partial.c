@@ -1,4 +1,5 @@
-// TF_SessionPRunSetup, TF_SessionPRun — a step in several calls; see c_api.h. A handle is a text that the session keeps.
+// TF_SessionPRunSetup, TF_SessionPRun — a step in several calls; see c_api.h. A handle is a text that the session
+// keeps.
 #include <stdio.h>
 #include <stdlib.h>
 

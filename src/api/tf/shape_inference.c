@@ -169,8 +169,8 @@ static Status *subshape(const Shape *from, int64_t start, int64_t end, Shape *ou
     int64_t first = start < 0 ? start + from->rank : start, last = end < 0 ? end + from->rank : end;
     last = min_i64(last, from->rank);
     first = min_i64(first, from->rank);
-    NEED(first >= 0 && last >= first, INVALID_ARGUMENT, "Subshape must have computed start <= end, but is %lld and %lld",
-         (long long)first, (long long)last);
+    NEED(first >= 0 && last >= first, INVALID_ARGUMENT,
+         "Subshape must have computed start <= end, but is %lld and %lld", (long long)first, (long long)last);
     return shape_make(from->dims + first, last - first, out);
 }
 

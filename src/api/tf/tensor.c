@@ -1,7 +1,7 @@
 // TF_Tensor, TF_Shape, element sizes — see tf_tensor.h.
 //
-// Resources come and go as TensorFlow's V1 clients have them: the bytes of a serialized handle. Their tensors, and those of
-// variants, are raw bytes here: the buffer under them is one of uint8, and only SessionRun translates.
+// Resources come and go as TensorFlow's V1 clients have them: the bytes of a serialized handle. Their tensors, and
+// those of variants, are raw bytes here: the buffer under them is one of uint8, and only SessionRun translates.
 #include <stdlib.h>
 
 #include "api/api.h"

@@ -1,5 +1,5 @@
-// What the C interface declares and this library doesn't do: one row each, so that bindings which look up every name load.
-// Those with a status answer UNIMPLEMENTED; the others do nothing, or give what stands for nothing.
+// What the C interface declares and this library doesn't do: one row each, so that bindings which look up every name
+// load. Those with a status answer UNIMPLEMENTED; the others do nothing, or give what stands for nothing.
 #include "api/api.h"
 #include "tensorflow/c/eager/c_api_experimental.h"
 #include "tensorflow/c/kernels.h"
@@ -40,7 +40,8 @@ NO(TF_AddWhileInputHack, TF_Graph *graph, TF_Output source, TF_Operation *to)
 // ---------------------------------------- eager contexts across a cluster
 NO(TFE_ContextSetServerDef, TFE_Context *ctx, int keep_alive, const void *proto, size_t n)
 NO(TFE_ContextUpdateServerDef, TFE_Context *ctx, int keep_alive, const void *proto, size_t n)
-NO(TFE_ContextUpdateServerDefWithTimeout, TFE_Context *ctx, int keep_alive, const void *proto, size_t n, int64_t timeout)
+NO(TFE_ContextUpdateServerDefWithTimeout, TFE_Context *ctx, int keep_alive, const void *proto, size_t n,
+   int64_t timeout)
 void TFE_ContextSetServerDefWithTimeout(TFE_Context *ctx, int keep_alive, const void *proto, size_t n, int64_t timeout,
                                         TF_Status *status, bool clear) {
     REFUSE(status);

@@ -1,8 +1,8 @@
 // Fake — an accelerator in software: its pointers can't be followed by the host, so every copy must go through here.
 //
-// An address of the device is the host's address with the upper 16 bits flipped: not canonical on x86-64 and arm64, so a
-// kernel or a copy that forgets the device faults at once. Its kernels are the CPU's, called with the addresses turned
-// back. What a test proves on it holds for a device with a memory of its own.
+// An address of the device is the host's address with the upper 16 bits flipped: not canonical on x86-64 and arm64, so
+// a kernel or a copy that forgets the device faults at once. Its kernels are the CPU's, called with the addresses
+// turned back. What a test proves on it holds for a device with a memory of its own.
 #include "device/device.h"
 
 enum { MOST = 64 };  // inputs and outputs that are translated without allocating
