@@ -10,11 +10,22 @@
 #include <string.h>
 
 #include "millrace/millrace.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 typedef struct {
+    const char *name, *value;   // "--name VALUE"; NULL: a switch
+    const char *text;           // what it does
+    int code;                   // what next_option gives for it
+} Option;
+
+// Its texts are what `--help` prints, man shows and shells complete: paragraphs on one line each, "  term  meaning" for lists.
+typedef struct {
     const char *name;
-    const char *summary;   // one line
-    const char *help;      // what `millrace NAME --help` prints
+    const char *summary;        // one line
+    const char *arguments;      // behind the options: "MODEL"
+    const char *about;
+    const Option *options;      // up to one without a name
+    const char *examples;       // a line each, to be typed as they stand
     int (*run)(int argc, char **argv);
 } Command;
 
@@ -29,8 +40,17 @@ int misuse(const Command *command, const char *format, ...) __attribute__((forma
 // Reports the status, if it is an error, behind "what: "; true where it was OK.
 bool good(const TF_Status *status, const char *what);
 
-// ---- options: getopt_long without its own messages. -1 at the end; for --help prints and gives 'h'; '?' is reported.
-int next_option(const Command *command, int argc, char **argv, const struct option *options);
+// ---- options: of the command's table, and --help, which it prints. -1 at the end, 'h' after help, '?' when reported.
+int next_option(const Command *command, int argc, char **argv);
+
+// ---- hints (hint.c): what was meant
+typedef struct {
+    const char *wanted;
+    char best[256];
+    int distance;
+} Hint;
+void hint_offer(Hint *hint, const char *name);
+const char *hint_text(const Hint *hint);   // "; did you mean 'x'?" or ""; valid until the next call
 
 // ---- files (files.c)
 // The whole file, unpacked if it is gzip; "-" is stdin. NULL after a message. Release with free.
@@ -51,16 +71,21 @@ typedef struct {
 } ModelEnd;
 // A GraphDef from a file, or a SavedModel from a folder. NULL after a message.
 typedef struct {
+    const char *path;
     TF_Graph *graph;
     TF_Session *session;
     ModelEnd ends[MOST_EDGES];   // of a SavedModel: "serving_default", or the first signature
     int n_ends;
 } Model;
-bool model_open(const char *path, Model *out);
+bool model_open(const char *path, int threads, Model *out);   // threads 0: all
 void model_close(Model *model);
+// The bytes of a "GraphDef" or "SavedModel", out of a binary file or a .pbtxt; says what other files are. False after a message.
+bool message_read(const char *path, const char *message, TF_Buffer *out);
 void signature_read(Model *model, const void *meta_graph_def, size_t size);  // fills the ends (signature.c)
 // "name:1" or "name" of a node, or what the signature calls an end; false after a message.
 bool model_edge(const Model *model, const char *name, TF_Output *out);
+bool model_targets(const Model *model, char *const *names, int n, const TF_Operation **out);
+bool model_restore(const Model *model, const char *prefix);  // variables, from a checkpoint (restore.c)
 // What a model gives when nothing is asked for: the signature's outputs, else those that nobody reads. Gives their number.
 int model_ends(const Model *model, TF_Output *out, int most);
 const char *edge_name(TF_Output edge);   // "name" or "name:1"; valid until the eighth next call

@@ -1,21 +1,21 @@
 // millrace eval — calculates one call of an op.
 #include "cli.h"
 
-static const char HELP[] =
-    "usage: millrace eval [--json] [--lines] CALL ...\n"
-    "\n"
+static const char ABOUT[] =
     "Calculates calls of ops and prints their results, one line each.\n"
     "\n"
-    "  --json    as JSON: one list of results per call\n"
-    "  --lines   large tensors with one line per row\n"
-    "\n"
-    "Arguments are tensors, [[1 2] [3 4]], int32 [1 2], \"text\", zeros[2 3], other calls, and lists in braces.\n"
-    "Attributes stand behind a semicolon. `millrace ops NAME` tells what an op takes.\n"
-    "\n"
-    "Examples:\n"
-    "  millrace eval 'Softmax([[1 2 3]])'\n"
-    "  millrace eval 'Sum([[1 2] [3 4]], 0; keep_dims=true)'\n"
-    "  millrace eval 'Relu(MatMul([[1 -2]], [[3] [4]]))' 'ConcatV2({[1 2], [3]}, 0)'\n";
+    "Arguments are tensors, [[1 2] [3 4]], int32 [1 2], \"text\", zeros[2 3], other calls, and lists in braces. "
+    "Attributes stand behind a semicolon. `millrace ops NAME` tells what an op takes.\n";
+
+static const Option OPTIONS[] = {
+    {"json", NULL, "as JSON: one list of results per call", 'j'},
+    {"lines", NULL, "large tensors with one line per row", 'l'},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace eval 'Softmax([[1 2 3]])'\n"
+    "millrace eval 'Sum([[1 2] [3 4]], 0; keep_dims=true)'\n"
+    "millrace eval 'Relu(MatMul([[1 -2]], [[3] [4]]))' 'ConcatV2({[1 2], [3]}, 0)'\n";
 
 static int evaluate(const char *call, int style) {
     TF_Status *status = TF_NewStatus();
@@ -39,10 +39,8 @@ static int evaluate(const char *call, int style) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"lines", no_argument, NULL, 'l'}, {0}};
     int style = MR_SHORT, option;
-    while ((option = next_option(&command_eval, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_eval, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
@@ -59,4 +57,4 @@ static int run(int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const Command command_eval = {"eval", "calculate a call: millrace eval 'Softmax([[1 2 3]])'", HELP, run};
+const Command command_eval = {"eval", "calculate a call: millrace eval 'Softmax([[1 2 3]])'", "CALL ...", ABOUT, OPTIONS, EXAMPLES, run};

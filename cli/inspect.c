@@ -1,18 +1,18 @@
 // millrace inspect — what is in a model.
 #include "cli.h"
 
-static const char HELP[] =
-    "usage: millrace inspect [--json] [--nodes] MODEL\n"
-    "\n"
-    "Tells what a model takes and gives, of which operations it is made, and what of it can't run here.\n"
-    "MODEL is a GraphDef file (.pb) or the folder of a SavedModel.\n"
-    "\n"
-    "  --nodes   also every node\n"
-    "  --json    as JSON\n"
-    "\n"
-    "Examples:\n"
-    "  millrace inspect fashion.pb\n"
-    "  millrace inspect --nodes --json fashion.pb\n";
+static const char ABOUT[] =
+    "Tells what a model takes and gives, of which operations it is made, and what of it can't run here. MODEL is a "
+    "GraphDef file (.pb) or the folder of a SavedModel.\n";
+
+static const Option OPTIONS[] = {
+    {"nodes", NULL, "also every node", 'n'},
+    {"json", NULL, "as JSON", 'j'},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace inspect fashion.pb\n"
+    "millrace inspect --nodes --json fashion.pb\n";
 
 enum { MOST_OPS = 4096 };
 
@@ -154,7 +154,7 @@ static void print_nodes(const Model *model, bool json) {
 static int inspect(const char *path, bool nodes, bool json) {
     Model model;
     static Census census;
-    if (!model_open(path, &model))
+    if (!model_open(path, 0, &model))
         return EXIT_FAILED;
     size_t at = 0;
     for (TF_Operation *node; (node = TF_GraphNextOperation(model.graph, &at));)
@@ -179,11 +179,9 @@ static int inspect(const char *path, bool nodes, bool json) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"nodes", no_argument, NULL, 'n'}, {0}};
     bool json = false, nodes = false;
     int option;
-    while ((option = next_option(&command_inspect, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_inspect, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
@@ -196,4 +194,4 @@ static int run(int argc, char **argv) {
     return inspect(argv[optind], nodes, json);
 }
 
-const Command command_inspect = {"inspect", "tell what is in a model", HELP, run};
+const Command command_inspect = {"inspect", "tell what is in a model", "MODEL", ABOUT, OPTIONS, EXAMPLES, run};

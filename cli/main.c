@@ -1,13 +1,18 @@
 // millrace — the command: finds the subcommand and hands over.
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <unistd.h>
 
-#include "cli.h"
+#include "help.h"
 
 static const Command *const COMMANDS[] = {
     &command_eval, &command_ops, &command_inspect, &command_run, &command_plan, &command_train,
 };
-enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
+enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS, MOST_OPTIONS = 32 };
+
+static const char TELLS_MORE[] =
+    "`millrace COMMAND --help` tells more, with examples. `millrace --version` prints the version.";
 
 int fail(const char *format, ...) {
     va_list args;
@@ -37,23 +42,56 @@ bool good(const TF_Status *status, const char *what) {
     return false;
 }
 
-int next_option(const Command *command, int argc, char **argv, const struct option *options) {
-    opterr = 0;
-    int option = getopt_long(argc, argv, "h", options, NULL);
-    if (option == 'h') {
-        printf("%s", command->help);
-    } else if (option == '?') {
-        misuse(command, "%s %s", optopt ? "missing value, or unknown option:" : "unknown option",
-               argv[optind - 1]);
-    }
-    return option;
+// The command's options as getopt wants them; gives their number.
+static int long_options(const Command *command, struct option *out, int most) {
+    int n = 0;
+    for (const Option *o = command->options; o->name && n < most - 2; o++)
+        out[n++] = (struct option){o->name, o->value ? required_argument : no_argument, NULL, o->code};
+    out[n++] = (struct option){"help", no_argument, NULL, 'h'};
+    out[n] = (struct option){0};
+    return n;
 }
 
-static void print_help(FILE *out) {
+static void report_option(const Command *command, const char *word, const struct option *options, int n) {
+    Hint hint = {.wanted = word + strspn(word, "-")};
+    char list[512];
+    size_t used = 0;
+    for (int i = 0; i < n; i++) {
+        hint_offer(&hint, options[i].name);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", i ? ", " : "", options[i].name);
+    }
+    if (*hint.best)
+        misuse(command, "unknown option %s; did you mean '--%s'?", word, hint.best);
+    else
+        misuse(command, "unknown option %s; there are %s", word, list);
+}
+
+int next_option(const Command *command, int argc, char **argv) {
+    struct option options[MOST_OPTIONS];
+    int n = long_options(command, options, MOST_OPTIONS);
+    opterr = 0;
+    int option = getopt_long(argc, argv, ":h", options, NULL);
+    if (option == 'h')
+        print_help(stdout, command);
+    if (option == ':')
+        misuse(command, "%s lacks its value", argv[optind - 1]);
+    if (option == '?')
+        report_option(command, argv[optind - 1], options, n);
+    return option == ':' ? '?' : option;
+}
+
+static const char ABOUT[] =
+    "Each command is told more about by `millrace COMMAND --help`, with examples.\n"
+    "\n"
+    "A command ends with 0 when it is done, 1 when it failed (one line on the standard error says why), 2 when the command line "
+    "was wrong, 130 after Ctrl-C and 143 after SIGTERM.\n";
+
+static void print_list(FILE *out) {
     fputs("usage: millrace COMMAND [ARGUMENTS]\n\nCommands:\n", out);
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-8s  %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
-    fputs("\n`millrace COMMAND --help` tells more, with examples. `millrace --version` prints the version.\n", out);
+        print_item(out, COMMANDS[i]->name, COMMANDS[i]->summary, strlen(COMMANDS[i]->summary));
+    fputs("\n", out);
+    print_wrapped(out, TELLS_MORE, strlen(TELLS_MORE), 0, 0);
 }
 
 // What could not be written has failed, however well it went until then.
@@ -62,9 +100,39 @@ static int finish(int code) {
     return written || code != EXIT_DONE ? code : fail("the results can't be written: %s", strerror(errno ? errno : EIO));
 }
 
+static const Command *find_command(const char *name) {
+    Hint hint = {.wanted = name};
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(COMMANDS[i]->name, name) == 0)
+            return COMMANDS[i];
+        hint_offer(&hint, COMMANDS[i]->name);
+    }
+    fail("'%s' is no command%s", name, hint_text(&hint));
+    print_list(stderr);
+    return NULL;
+}
+
+// help [COMMAND], and with --man the pages for man, which the build installs.
+static int help(int argc, char **argv) {
+    bool page = argc > 2 && strcmp(argv[2], "--man") == 0;
+    const char *name = argc > 2 + page ? argv[2 + page] : NULL;
+    const Command *command = name ? find_command(name) : NULL;
+    if (name && !command)
+        return EXIT_USAGE;
+    if (page && command)
+        print_page(command);
+    else if (page)
+        print_main_page(COMMANDS, N_COMMANDS, ABOUT);
+    else if (command)
+        print_help(stdout, command);
+    else
+        print_list(stdout);
+    return EXIT_DONE;
+}
+
 static int run_command(int argc, char **argv) {
     if (argc < 2) {
-        print_help(stderr);
+        print_list(stderr);
         return EXIT_USAGE;
     }
     const char *name = argv[1];
@@ -72,25 +140,23 @@ static int run_command(int argc, char **argv) {
         printf("millrace %s, as TensorFlow %s\n", mr_version(), TF_Version());
         return EXIT_DONE;
     }
-    bool help = strcmp(name, "help") == 0;
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (help && argc < 3)) {
-        print_help(stdout);
+    if (strcmp(name, "help") == 0)
+        return help(argc, argv);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        print_list(stdout);
         return EXIT_DONE;
     }
-    for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(COMMANDS[i]->name, help ? argv[2] : name) != 0)
-            continue;
-        if (help) {
-            printf("%s", COMMANDS[i]->help);
-            return EXIT_DONE;
-        }
-        return COMMANDS[i]->run(argc - 1, argv + 1);
-    }
-    fail("'%s' is no command", help ? argv[2] : name);
-    print_help(stderr);
-    return EXIT_USAGE;
+    const Command *command = find_command(name);
+    return command ? command->run(argc - 1, argv + 1) : EXIT_USAGE;
+}
+
+// What a command has no better answer to: nothing it had begun is kept.
+static void end(int number) {
+    _exit(128 + number);
 }
 
 int main(int argc, char **argv) {
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
     return finish(run_command(argc, argv));
 }

@@ -3,8 +3,17 @@
 
 #include "cli.h"
 
-static void open_folder(const char *path, Model *model, TF_Status *status) {
+// ConfigProto: intra_op_parallelism_threads is field 2, inter_op_parallelism_threads field 5.
+static TF_SessionOptions *session_options(int threads, TF_Status *status) {
     TF_SessionOptions *options = TF_NewSessionOptions();
+    unsigned char config[] = {0x10, (unsigned char)threads, 0x28, (unsigned char)threads};
+    if (threads > 0 && threads < 128)
+        TF_SetConfig(options, config, sizeof config, status);
+    return options;
+}
+
+static void open_folder(const char *path, int threads, Model *model, TF_Status *status) {
+    TF_SessionOptions *options = session_options(threads, status);
     const char *tags[] = {"serve"};
     TF_Buffer *meta = TF_NewBuffer();
     model->session = TF_LoadSessionFromSavedModel(options, NULL, path, tags, 1, model->graph, meta, status);
@@ -14,38 +23,87 @@ static void open_folder(const char *path, Model *model, TF_Status *status) {
     TF_DeleteSessionOptions(options);
 }
 
-static bool open_file(const char *path, Model *model, TF_Status *status) {
-    TF_Buffer bytes = {0};
-    char *data = read_file(path, &bytes.length);
+// Files of others: what they are, and what makes a SavedModel of them.
+static const char *foreign_file(const char *path, const char *data, size_t size) {
+    const char *dot = strrchr(path, '.');
+    dot = dot ? dot : "";
+    if (size >= 8 && memcmp(data, "\x89HDF\r\n\x1a\n", 8) == 0)
+        return "is a Keras model or its weights in HDF5; in Python, keras.models.load_model(FILE).export(FOLDER) makes a SavedModel "
+               "of a whole model";
+    if (strcmp(dot, ".keras") == 0 && size >= 2 && memcmp(data, "PK", 2) == 0)
+        return "is a Keras archive; in Python, keras.models.load_model(FILE).export(FOLDER) makes a SavedModel of it";
+    if (size >= 2 && memcmp(data, "PK", 2) == 0)
+        return "is an archive (zip); of a PyTorch model torch.onnx.export and then onnx2tf make a SavedModel";
+    if (size >= 8 && memcmp(data + 4, "TFL3", 4) == 0)
+        return "is a TensorFlow Lite model, which leads back to no graph: take the SavedModel that it was made of";
+    if (strcmp(dot, ".onnx") == 0)
+        return "is an ONNX model; `onnx2tf -i FILE -o FOLDER` makes a SavedModel of it";
+    return NULL;
+}
+
+static bool is_text(const char *path) {
+    size_t n = strlen(path);
+    return n >= 6 && strcmp(path + n - 6, ".pbtxt") == 0;
+}
+
+static void free_bytes(void *data, size_t size) {
+    (void)size;
+    free(data);
+}
+
+static void take_bytes(TF_Buffer *out, char *data, size_t size) {
+    *out = (TF_Buffer){data, size, free_bytes};
+}
+
+// The bytes of a message, out of a file in binary or in text form.
+bool message_read(const char *path, const char *message, TF_Buffer *out) {
+    size_t size;
+    char *data = read_file(path, &size);
     if (!data)
         return false;
-    if (!bytes.length) {
+    const char *foreign = foreign_file(path, data, size);
+    bool done = size > 0 && !foreign;
+    if (foreign)
+        fail("%s: %s", path, foreign);
+    else if (!size)
         fail("%s: is empty", path);
-        free(data);
-        return false;
-    }
-    bytes.data = data;
-    TF_ImportGraphDefOptions *options = TF_NewImportGraphDefOptions();
-    TF_GraphImportGraphDef(model->graph, &bytes, options, status);
-    TF_DeleteImportGraphDefOptions(options);
+    TF_Status *status = TF_NewStatus();
+    if (done && is_text(path))
+        mr_message_parse(message, data, size, out, status);
+    else if (done)
+        take_bytes(out, data, size), data = NULL;
+    done = done && good(status, path);
+    TF_DeleteStatus(status);
     free(data);
-    if (TF_GetCode(status) != TF_OK)
-        return true;
-    TF_SessionOptions *session = TF_NewSessionOptions();
+    return done;
+}
+
+static bool open_file(const char *path, int threads, Model *model, TF_Status *status) {
+    TF_Buffer *bytes = TF_NewBuffer();
+    bool read = message_read(path, "GraphDef", bytes);
+    if (read) {
+        TF_ImportGraphDefOptions *options = TF_NewImportGraphDefOptions();
+        TF_GraphImportGraphDef(model->graph, bytes, options, status);
+        TF_DeleteImportGraphDefOptions(options);
+    }
+    TF_DeleteBuffer(bytes);
+    if (!read || TF_GetCode(status) != TF_OK)
+        return read;
+    TF_SessionOptions *session = session_options(threads, status);
     model->session = TF_NewSession(model->graph, session, status);
     TF_DeleteSessionOptions(session);
     return true;
 }
 
-bool model_open(const char *path, Model *out) {
+bool model_open(const char *path, int threads, Model *out) {
     struct stat info;
     TF_Status *status = TF_NewStatus();
-    *out = (Model){.graph = TF_NewGraph()};
+    *out = (Model){.graph = TF_NewGraph(), .path = path};
     bool tried = true;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        open_folder(path, out, status);
+        open_folder(path, threads, out, status);
     else
-        tried = open_file(path, out, status);
+        tried = open_file(path, threads, out, status);
     bool done = tried && good(status, path) && out->session;
     TF_DeleteStatus(status);
     if (!done)
@@ -73,6 +131,44 @@ static TF_Operation *find_node(const Model *model, const char *name, char *plain
     return TF_GraphOperationByName(model->graph, plain);
 }
 
+// No such node: what was meant, or what there is to feed and to fetch.
+static bool report_node(const Model *model, const char *name) {
+    Hint hint = {.wanted = name};
+    size_t at = 0;
+    for (int i = 0; i < model->n_ends; i++)
+        hint_offer(&hint, model->ends[i].name);
+    for (TF_Operation *node; (node = TF_GraphNextOperation(model->graph, &at));)
+        hint_offer(&hint, TF_OperationName(node));
+    if (*hint.best) {
+        fail("%s has no node '%s'%s", model->path, name, hint_text(&hint));
+        return false;
+    }
+    TF_Output ends[8];
+    char list[1024] = "";
+    size_t used = 0;
+    int n = model_ends(model, ends, 8);
+    for (int i = 0; i < model->n_ends && i < 8; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "", model->ends[i].name);
+    for (int i = 0; i < n && !model->n_ends; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "", edge_name(ends[i]));
+    for (at = 0; !model->n_ends && used < sizeof list - 100;) {
+        TF_Operation *node = TF_GraphNextOperation(model->graph, &at);
+        if (!node)
+            break;
+        if (strncmp(TF_OperationOpType(node), "Placeholder", 11) == 0)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "", TF_OperationName(node));
+    }
+    fail("%s has no node '%s'; there are %s: `millrace inspect --nodes` lists all", model->path, name, list);
+    return false;
+}
+
+bool model_targets(const Model *model, char *const *names, int n, const TF_Operation **out) {
+    for (int i = 0; i < n; i++)
+        if (!(out[i] = TF_GraphOperationByName(model->graph, names[i])))
+            return report_node(model, names[i]);
+    return true;
+}
+
 bool model_edge(const Model *model, const char *name, TF_Output *out) {
     char plain[4096];
     int index;
@@ -80,10 +176,8 @@ bool model_edge(const Model *model, const char *name, TF_Output *out) {
     for (int i = 0; i < model->n_ends && !node; i++)
         if (strcmp(model->ends[i].name, name) == 0)
             node = find_node(model, model->ends[i].edge, plain, sizeof plain, &index);
-    if (!node) {
-        fail("the model has no node '%s'", plain);
-        return false;
-    }
+    if (!node)
+        return report_node(model, plain);
     if (index < 0 || index >= TF_OperationNumOutputs(node)) {
         fail("node '%s' has %d outputs, so no :%d", plain, TF_OperationNumOutputs(node), index);
         return false;

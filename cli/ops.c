@@ -1,30 +1,38 @@
 // millrace ops — what operations there are, and what each can do.
-#include "cli.h"
+#include "help.h"
 
-static const char HELP[] =
-    "usage: millrace ops [--json] [--all] [NAME | PREFIX*]\n"
-    "\n"
-    "Lists the operations that can run, or tells everything about one.\n"
-    "\n"
-    "  --all     also those that graphs may hold but that can't run here\n"
-    "  --json    as JSON\n"
-    "\n"
-    "Examples:\n"
-    "  millrace ops\n"
-    "  millrace ops Conv2D\n"
-    "  millrace ops 'Resource*' --json\n";
+static const char ABOUT[] =
+    "Lists the operations that can run, or tells everything about one.\n";
+
+static const Option OPTIONS[] = {
+    {"all", NULL, "also those that graphs may hold but that can't run here", 'a'},
+    {"json", NULL, "as JSON", 'j'},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace ops\n"
+    "millrace ops Conv2D\n"
+    "millrace ops 'Resource*' --json\n";
 
 static const char *const GRADIENTS[] = {"none", "zero", "yes"};
 
-static void print_types(const mr_op_info *op, bool json) {
+static void print_types(const mr_op_info *op) {
     if (op->num_dtypes < 0)
-        printf(json ? "\"any\"" : "any");
-    if (json && op->num_dtypes >= 0)
+        printf("\"any\"");
+    else
         putchar('[');
     for (int i = 0; i < op->num_dtypes; i++)
-        printf(json ? "%s\"%s\"" : "%s%s", i ? ", " : "", mr_dtype_name(op->dtypes[i]));
-    if (json && op->num_dtypes >= 0)
+        printf("%s\"%s\"", i ? ", " : "", mr_dtype_name(op->dtypes[i]));
+    if (op->num_dtypes >= 0)
         putchar(']');
+}
+
+static void print_type_list(const mr_op_info *op) {
+    char text[1024] = "any";
+    size_t n = 0;
+    for (int i = 0; i < op->num_dtypes; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", mr_dtype_name(op->dtypes[i]));
+    print_wrapped(stdout, text, strlen(text), printf("  types: "), 4);
 }
 
 static void print_one(const mr_op_info *op, bool json) {
@@ -40,18 +48,16 @@ static void print_one(const mr_op_info *op, bool json) {
         printf(", \"runs\": %s, \"stateful\": %s, \"composed\": %s, \"gradient\": \"%s\", \"dtypes\": ",
                op->has_kernel ? "true" : "false", op->is_stateful ? "true" : "false", op->is_composed ? "true" : "false",
                GRADIENTS[op->gradient]);
-        print_types(op, true);
+        print_types(op);
         putchar('}');
     } else {
-        printf("%s\n", signature);
+        print_wrapped(stdout, signature, strlen(signature), 0, 4);
         if (*op->doc)
-            printf("  %s\n", op->doc);
+            print_wrapped(stdout, op->doc, strlen(op->doc), printf("  "), 2);
         printf("  runs: %s\n  gradient: %s\n", !op->has_kernel ? "no" : op->is_composed ? "as a graph of simpler ops" : "yes",
                GRADIENTS[op->gradient]);
         if (op->has_kernel && !op->is_composed) {
-            printf("  types: ");
-            print_types(op, false);
-            putchar('\n');
+            print_type_list(op);
         }
     }
     TF_DeleteBuffer(text);
@@ -63,6 +69,21 @@ static bool matches(const char *name, const char *pattern) {
     if (!pattern)
         return true;
     return n && pattern[n - 1] == '*' ? strncmp(name, pattern, n - 1) == 0 : strcmp(name, pattern) == 0;
+}
+
+// The name, and in a second column what it is for.
+static void print_op(const mr_op_info *op) {
+    const char *doc = *op->doc ? op->doc : "(known by its signature only)";
+    int at = printf("%-44s ", op->name);
+    print_wrapped(stdout, doc, strlen(doc), at, terminal_width() < 80 ? 4 : 45);
+}
+
+static int report_op(const char *name) {
+    Hint hint = {.wanted = name};
+    mr_op_info op = {.struct_size = sizeof op};
+    for (size_t i = 0; mr_op_at(i, &op); i++)
+        hint_offer(&hint, op.name);
+    return fail("there is no operation '%s'%s", name, *hint.best ? hint_text(&hint) : "; `millrace ops --all` lists all");
 }
 
 static int list(const char *pattern, bool all, bool json) {
@@ -79,7 +100,7 @@ static int list(const char *pattern, bool all, bool json) {
             printf("%s", shown ? ",\n " : "");
             print_one(&op, true);
         } else {
-            printf("%-44s %s\n", op.name, *op.doc ? op.doc : "(known by its signature only)");
+            print_op(&op);
         }
         shown++;
     }
@@ -91,11 +112,9 @@ static int list(const char *pattern, bool all, bool json) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"all", no_argument, NULL, 'a'}, {0}};
     bool json = false, all = false;
     int option;
-    while ((option = next_option(&command_ops, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_ops, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
@@ -110,11 +129,11 @@ static int run(int argc, char **argv) {
         return list(pattern, all, json);
     mr_op_info op = {.struct_size = sizeof op};
     if (!mr_op_find(pattern, &op))
-        return fail("there is no operation '%s'", pattern);
+        return report_op(pattern);
     print_one(&op, json);
     if (json)
         putchar('\n');
     return EXIT_DONE;
 }
 
-const Command command_ops = {"ops", "list the operations, or tell about one", HELP, run};
+const Command command_ops = {"ops", "list the operations, or tell about one", "[NAME | PREFIX*]", ABOUT, OPTIONS, EXAMPLES, run};

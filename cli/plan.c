@@ -1,30 +1,39 @@
 // millrace plan — what would run, where, in which order and memory.
 #include "cli.h"
 
-static const char HELP[] =
-    "usage: millrace plan MODEL [--input NAME=TENSOR] [--input NAME=@FILE] [--fetch NAME] [--target NAME] ... [--json]\n"
-    "\n"
-    "Shows the plan for a choice of outputs: the nodes in the order in which they run, each with its device and the\n"
-    "size of its result. Inputs settle shapes; without them nothing can be sized beforehand. A target runs and gives\n"
+static const char ABOUT[] =
+    "Shows the plan for a choice of outputs: the nodes in the order in which they run, each with its device and the "
+    "size of its result. Inputs settle shapes; without them nothing can be sized beforehand. A target runs and gives "
     "nothing: a training step. With neither --fetch nor --target, everything that no node reads is fetched.\n"
     "\n"
-    "  fixed   sized and prepared beforehand       late   sized when it runs\n"
-    "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name; with the\n"
-    "          bytes that each call lays out anew: weights if they have changed, [n, c, h, w] as [n, h, w, c]\n"
-    "  done    known beforehand, or another view of its input: does not run\n"
-    "  loop    in the loop above it, sized when its first iteration is over: before it what runs once, then an iteration\n"
+    "  fixed  sized and prepared beforehand\n"
+    "  late  sized when it runs\n"
+    "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name; "
+    "with the bytes that each call lays out anew: weights if they have changed, [n, c, h, w] as [n, h, w, c]\n"
+    "  done  known beforehand, or another view of its input: does not run\n"
+    "  loop  in the loop above it, sized when its first iteration is over: before it what runs once, then an "
+    "iteration\n"
     "\n"
-    "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; its\n"
-    "lower bound is the most of it in use at one time, and less where large values are computed again for late readers\n"
-    "instead of being kept. Outside of it lies, each in a buffer of its own, what is read from variables or kept by them,\n"
-    "what is fetched, and the results of late nodes.\n"
-    "\n"
-    "Examples:\n"
-    "  millrace plan fashion.pb --input images='uint8 zeros[64 28 28]' --fetch label\n"
-    "  millrace train --graph training.pb --epochs 0.1\n"
-    "  millrace plan training.pb --input images='uint8 zeros[64 28 28]' --input labels='uint8 zeros[64]'"
-    " --input rate=0.001 --target train_step\n"
-    "  millrace plan model.pb --json\n";
+    "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; "
+    "its lower bound is the most of it in use at one time, and less where large values are computed again for late "
+    "readers instead of being kept. Outside of it lies, each in a buffer of its own, what is read from variables or "
+    "kept by them, what is fetched, and the results of late nodes.\n";
+
+static const Option OPTIONS[] = {
+    {"input", "NAME=TENSOR", "a tensor as text, x='[[1 2 3]]', or from a file, x=@a.npy; once for each input", 'i'},
+    {"fetch", "NAME", "what is to be given; may be repeated", 'f'},
+    {"target", "NAME", "a node that is to run; may be repeated", 't'},
+    {"dot", NULL, "the plan as a graph for Graphviz", 'g'},
+    {"json", NULL, "as JSON", 'j'},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace plan fashion.pb --input images='uint8 zeros[64 28 28]' --fetch label\n"
+    "millrace train --graph training.pb --epochs 0.1\n"
+    "millrace plan training.pb --input images='uint8 zeros[64 28 28]' --input labels='uint8 zeros[64]' --input "
+    "rate=0.001 --target train_step\n"
+    "millrace plan model.pb --json\n"
+    "millrace plan fashion.pb --fetch label --dot | dot -Tsvg > fashion.svg\n";
 
 static const char *const MODES[] = {"late", "fixed", "done"};
 
@@ -63,6 +72,61 @@ const char *plan_memory(const mr_plan_info *info) {
     return text;
 }
 
+// A text of Graphviz, with quotes.
+static void print_dot_text(const char *text) {
+    putchar('"');
+    for (; *text; text++)
+        printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    putchar('"');
+}
+
+// Without the output's number behind the name.
+static void print_dot_source(const char *edge) {
+    char name[512];
+    snprintf(name, sizeof name, "%s", edge);
+    name[strcspn(name, ":")] = 0;
+    print_dot_text(name);
+}
+
+static void print_dot_node(const mr_plan_node *node) {
+    static const char *const COLOURS[] = {"lightyellow", "lightblue", "lightgrey"};
+    char label[600];
+    snprintf(label, sizeof label, "%s\n%s%s%s", node->op, node->name, node->bytes > 0 ? "\n" : "",
+             node->bytes > 0 ? human_bytes((double)node->bytes) : "");
+    printf("  ");
+    print_dot_text(node->name);
+    printf(" [fillcolor=%s, label=", COLOURS[node->mode]);
+    for (char *line = label; line;) {  // \n for Graphviz is two characters
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = 0;
+        if (line == label)
+            putchar('"');
+        for (char *c = line; *c; c++)
+            printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+        printf(end ? "\\n" : "\"");
+        line = end ? end + 1 : NULL;
+    }
+    puts("];");
+    for (int i = 0; i < node->num_inputs; i++) {
+        if (!*node->inputs[i])
+            continue;
+        printf("  ");
+        print_dot_source(node->inputs[i]);
+        printf(" -> ");
+        print_dot_text(node->name);
+        puts(";");
+    }
+}
+
+static void print_dot(const mr_plan *plan) {
+    mr_plan_node node = {.struct_size = sizeof node};
+    puts("digraph plan {\n  node [shape=box, style=filled, fillcolor=white, fontname=sans];");
+    for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
+        print_dot_node(&node);
+    puts("}");
+}
+
 static void print_plan(const mr_plan *plan, bool json) {
     mr_plan_info info = {.struct_size = sizeof info};
     mr_plan_node node = {.struct_size = sizeof node};
@@ -90,26 +154,17 @@ static void print_plan(const mr_plan *plan, bool json) {
 typedef struct {
     char *inputs[MOST_EDGES], *names[MOST_EDGES], *targets[MOST_EDGES];
     int n_inputs, n_names, n_targets;
-    bool json;
+    bool json, dot;
 } Choice;
-
-static bool find_targets(const Model *model, const Choice *choice, const TF_Operation **out) {
-    for (int i = 0; i < choice->n_targets; i++)
-        if (!(out[i] = TF_GraphOperationByName(model->graph, choice->targets[i]))) {
-            fail("the model has no node '%s'", choice->targets[i]);
-            return false;
-        }
-    return true;
-}
 
 static int plan_model(const char *path, const Choice *choice) {
     Model model;
     Feeds feeds = {0};
     Fetches fetches = {0};
     const TF_Operation *targets[MOST_EDGES];
-    if (!model_open(path, &model))
+    if (!model_open(path, 0, &model))
         return EXIT_FAILED;
-    bool done = find_targets(&model, choice, targets), sized = choice->n_inputs > 0;
+    bool done = model_targets(&model, choice->targets, choice->n_targets, targets), sized = choice->n_inputs > 0;
     for (int i = 0; i < choice->n_inputs && done; i++)
         done = feeds_add(&feeds, &model, choice->inputs[i]);
     for (int i = 0; i < choice->n_names && done; i++)
@@ -125,7 +180,9 @@ static int plan_model(const char *path, const Choice *choice) {
         mr_plan *plan = mr_plan_new(model.session, feeds.edges, sized ? feeds.values : NULL, feeds.n, fetches.edges,
                                     fetches.n, targets, choice->n_targets, status);
         done = good(status, path);
-        if (plan)
+        if (plan && choice->dot)
+            print_dot(plan);
+        else if (plan)
             print_plan(plan, choice->json);
         mr_plan_delete(plan);
         TF_DeleteStatus(status);
@@ -138,12 +195,9 @@ static int plan_model(const char *path, const Choice *choice) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {"input", required_argument, NULL, 'i'},
-        {"fetch", required_argument, NULL, 'f'}, {"target", required_argument, NULL, 't'}, {0}};
     Choice choice = {0};
     int option;
-    while ((option = next_option(&command_plan, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_plan, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
@@ -157,10 +211,11 @@ static int run(int argc, char **argv) {
         if (option == 't')
             choice.targets[choice.n_targets++] = optarg;
         choice.json |= option == 'j';
+        choice.dot |= option == 'g';
     }
     if (argc - optind != 1)
         return misuse(&command_plan, "one model is expected");
     return plan_model(argv[optind], &choice);
 }
 
-const Command command_plan = {"plan", "show what would run, in which order and memory", HELP, run};
+const Command command_plan = {"plan", "show what would run, in which order and memory", "MODEL", ABOUT, OPTIONS, EXAMPLES, run};

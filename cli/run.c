@@ -1,21 +1,29 @@
 // millrace run — feeds a model and prints what it gives.
+#include <time.h>
+
 #include "cli.h"
 
-static const char HELP[] =
-    "usage: millrace run MODEL [--input NAME=TENSOR] [--input NAME=@FILE] [--output NAME[=@FILE.npy]] ...\n"
-    "\n"
-    "Runs a model once. MODEL is a GraphDef file (.pb) or the folder of a SavedModel; `millrace inspect` tells the names\n"
-    "of its inputs and outputs. Without --output, everything that no node reads is printed.\n"
-    "\n"
-    "  --input NAME=TENSOR   a tensor as text: x='[[1 2 3]]'\n"
-    "  --input NAME=@FILE    from a NumPy file (.npy) or an IDX file, plain or gzip; a range may follow: @images.gz[0:2]\n"
-    "  --output NAME         to be printed; NAME=@FILE.npy: to be written\n"
-    "  --draw                draw inputs that are pictures (bytes, [n height width]), each with its outputs\n"
-    "  --json                as JSON: {\"name\": {\"dtype\": ..., \"shape\": [...], \"value\": ...}, ...}\n"
-    "\n"
-    "Examples:\n"
-    "  millrace run model.pb --input x=@a.npy --output y\n"
-    "  millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
+static const char ABOUT[] =
+    "Runs a model once. MODEL is a GraphDef file (.pb) or the folder of a SavedModel; `millrace inspect` tells the "
+    "names of its inputs and outputs. Without --output, everything that no node reads is printed.\n";
+
+static const Option OPTIONS[] = {
+    {"input", "NAME=TENSOR",
+     "a tensor as text, x='[[1 2 3]]', or from a file, x=@a.npy: NumPy's or IDX, plain or gzip; a range may follow: "
+     "@images.gz[0:2]; once for each input", 'i'},
+    {"output", "NAME[=@FILE]", "to be printed, or to be written as NumPy's .npy; may be repeated", 'o'},
+    {"target", "NAME", "a node that is to run and gives nothing, such as a training step; may be repeated", 't'},
+    {"checkpoint", "PREFIX", "gives the model's variables their values first", 'c'},
+    {"threads", "N", "as many as the process may use unless said otherwise", 'T'},
+    {"repeat", "N", "runs the model so many times, and tells how long that took", 'r'},
+    {"draw", NULL, "draw inputs that are pictures (bytes, [n height width]), each with its outputs", 'd'},
+    {"json", NULL, "as JSON: {\"name\": {\"dtype\": ..., \"shape\": [...], \"value\": ...}, ...}", 'j'},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace run model.pb --input x=@a.npy --output y\n"
+    "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n"
+    "millrace run training.pb --checkpoint model.ckpt --target train_step --repeat 100\n";
 
 static void print_result(const char *name, const TF_Tensor *value, bool json, bool first) {
     if (!json) {
@@ -76,84 +84,153 @@ static bool draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *r
     return false;
 }
 
-static bool calculate(const Model *model, const Feeds *feeds, const Fetches *fetches, TF_Tensor **results) {
+typedef struct {
+    char *inputs[MOST_EDGES], *outputs[MOST_EDGES], *targets[MOST_EDGES];
+    int n_inputs, n_outputs, n_targets;
+    const char *path, *checkpoint;
+    int threads, repeat;
+    bool draw, json;
+} Wishes;
+
+static double milliseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+// What the command line chose, found in the model.
+typedef struct {
+    Feeds feeds;
+    Fetches fetches;
+    const TF_Operation *targets[MOST_EDGES];
+    TF_Tensor *results[MOST_EDGES];
+    double *times;   // of each run, in ms
+} Choice;
+
+static bool choose(const Model *model, const Wishes *wishes, Choice *out) {
+    bool done = model_targets(model, wishes->targets, wishes->n_targets, out->targets);
+    for (int i = 0; i < wishes->n_inputs && done; i++)
+        done = feeds_add(&out->feeds, model, wishes->inputs[i]);
+    for (int i = 0; i < wishes->n_outputs && done; i++)
+        done = fetches_add(&out->fetches, model, wishes->outputs[i]);
+    if (done && !out->fetches.n && !wishes->n_targets)
+        out->fetches.n = model_ends(model, out->fetches.edges, MOST_EDGES);
+    out->times = calloc((size_t)wishes->repeat, sizeof *out->times);
+    if (!out->times)
+        fail("%s: out of memory for the times", wishes->path);
+    return done && out->times;
+}
+
+static void choice_clear(Choice *choice) {
+    for (int i = 0; i < choice->fetches.n; i++)
+        TF_DeleteTensor(choice->results[i]);
+    feeds_clear(&choice->feeds);
+    fetches_clear(&choice->fetches);
+    free(choice->times);
+}
+
+static bool calculate(const Model *model, const Wishes *wishes, Choice *c) {
     TF_Status *status = TF_NewStatus();
-    TF_SessionRun(model->session, NULL, feeds->edges, feeds->values, feeds->n, fetches->edges, results, fetches->n, NULL, 0,
-                  NULL, status);
-    bool done = good(status, "the model");
+    for (int i = 0; i < wishes->repeat && TF_GetCode(status) == TF_OK; i++) {
+        for (int r = 0; r < c->fetches.n; r++) {
+            TF_DeleteTensor(c->results[r]);
+            c->results[r] = NULL;
+        }
+        double begin = milliseconds();
+        TF_SessionRun(model->session, NULL, c->feeds.edges, c->feeds.values, c->feeds.n, c->fetches.edges, c->results,
+                      c->fetches.n, c->targets, wishes->n_targets, NULL, status);
+        c->times[i] = milliseconds() - begin;
+    }
+    bool done = good(status, wishes->path);
     TF_DeleteStatus(status);
     return done;
 }
 
-static bool hand_out(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *results, bool drawn, bool json) {
-    bool done = true, first = true;
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// The first run plans and prepares: it stands apart.
+static void print_times(double *times, int n, bool json) {
+    double first = times[0];
+    qsort(times + 1, (size_t)n - 1, sizeof *times, by_size);
+    double middle = n > 1 ? times[n / 2] : first, least = n > 1 ? times[1] : first, most = n > 1 ? times[n - 1] : first;
+    printf(json ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, \"most_ms\": %.4f}"
+                : "%d runs: the first %.3f ms; of the others the median %.3f ms, %.3f at least, %.3f at most\n",
+           n, first, middle, least, most);
+}
+
+static bool hand_out(const Wishes *wishes, const Choice *c) {
+    bool done = true, first = true, json = wishes->json, drawn = wishes->draw;
     if (drawn && !json)
-        done = draw(feeds, fetches, results);
-    for (int i = 0; i < fetches->n && done; i++) {
-        if (fetches->files[i])
-            done = write_npy(fetches->files[i], results[i]);
+        done = draw(&c->feeds, &c->fetches, c->results);
+    for (int i = 0; i < c->fetches.n && done; i++) {
+        if (c->fetches.files[i])
+            done = write_npy(c->fetches.files[i], c->results[i]);
         else if (json || !drawn)
-            print_result(edge_name(fetches->edges[i]), results[i], json, first);
-        first = first && fetches->files[i];
+            print_result(edge_name(c->fetches.edges[i]), c->results[i], json, first);
+        first = first && c->fetches.files[i];
     }
     if (json)
-        printf("%s}\n", first ? "{" : "");
+        printf("%s", first ? "{" : wishes->repeat > 1 ? ", " : "");
+    if (wishes->repeat > 1)
+        print_times(c->times, wishes->repeat, json);
+    if (json)
+        puts("}");
     return done;
 }
 
-typedef struct {
-    char *inputs[MOST_EDGES], *outputs[MOST_EDGES];
-    int n_inputs, n_outputs;
-    bool draw, json;
-} Wishes;
-
-static int run_model(const char *path, const Wishes *wishes) {
+static int run_model(const Wishes *wishes) {
     Model model;
-    Feeds feeds = {0};
-    Fetches fetches = {0};
-    if (!model_open(path, &model))
+    if (!model_open(wishes->path, wishes->threads, &model))
         return EXIT_FAILED;
-    bool done = true;
-    for (int i = 0; i < wishes->n_inputs && done; i++)
-        done = feeds_add(&feeds, &model, wishes->inputs[i]);
-    for (int i = 0; i < wishes->n_outputs && done; i++)
-        done = fetches_add(&fetches, &model, wishes->outputs[i]);
-    if (done && !fetches.n)
-        fetches.n = model_ends(&model, fetches.edges, MOST_EDGES);
-    TF_Tensor *results[MOST_EDGES] = {0};
-    done = done && calculate(&model, &feeds, &fetches, results);
-    done = done && hand_out(&feeds, &fetches, results, wishes->draw, wishes->json);
-    for (int i = 0; i < fetches.n; i++)
-        TF_DeleteTensor(results[i]);
-    feeds_clear(&feeds);
-    fetches_clear(&fetches);
+    Choice choice = {0};
+    bool done = choose(&model, wishes, &choice) && (!wishes->checkpoint || model_restore(&model, wishes->checkpoint));
+    done = done && calculate(&model, wishes, &choice) && hand_out(wishes, &choice);
+    choice_clear(&choice);
     model_close(&model);
     return done ? EXIT_DONE : EXIT_FAILED;
 }
 
+// A whole number from 1 to `most`; 0 where it is none.
+static int whole(const char *text, int most) {
+    char *end;
+    long value = strtol(text, &end, 10);
+    return end != text && !*end && value >= 1 && value <= most ? (int)value : 0;
+}
+
+static bool read_option(int option, char *text, Wishes *w) {
+    switch (option) {
+    case 'i': w->inputs[w->n_inputs++] = text; break;
+    case 'o': w->outputs[w->n_outputs++] = text; break;
+    case 't': w->targets[w->n_targets++] = text; break;
+    case 'c': w->checkpoint = text; break;
+    case 'T': return (w->threads = whole(text, 127)) > 0;
+    case 'r': return (w->repeat = whole(text, 100000000)) > 0;
+    case 'd': w->draw = true; break;
+    case 'j': w->json = true; break;
+    }
+    return true;
+}
+
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'},       {"json", no_argument, NULL, 'j'},     {"draw", no_argument, NULL, 'd'},
-        {"input", required_argument, NULL, 'i'}, {"output", required_argument, NULL, 'o'}, {0}};
-    Wishes wishes = {0};
+    Wishes wishes = {.repeat = 1};
     int option;
-    while ((option = next_option(&command_run, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_run, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        if (wishes.n_inputs == MOST_EDGES || wishes.n_outputs == MOST_EDGES)
-            return misuse(&command_run, "at most %d inputs and outputs", MOST_EDGES - 1);
-        if (option == 'i')
-            wishes.inputs[wishes.n_inputs++] = optarg;
-        if (option == 'o')
-            wishes.outputs[wishes.n_outputs++] = optarg;
-        wishes.draw |= option == 'd';
-        wishes.json |= option == 'j';
+        if (!read_option(option, optarg, &wishes))
+            return misuse(&command_run, "'%s' is no value for %s", optarg, argv[optind - 2]);
+        if (wishes.n_inputs == MOST_EDGES || wishes.n_outputs == MOST_EDGES || wishes.n_targets == MOST_EDGES)
+            return misuse(&command_run, "at most %d inputs, outputs and targets", MOST_EDGES - 1);
     }
     if (argc - optind != 1)
         return misuse(&command_run, "one model is expected");
-    return run_model(argv[optind], &wishes);
+    wishes.path = argv[optind];
+    return run_model(&wishes);
 }
 
-const Command command_run = {"run", "feed a model and print what it gives", HELP, run};
+const Command command_run = {"run", "feed a model and print what it gives", "MODEL", ABOUT, OPTIONS, EXAMPLES, run};

@@ -8,33 +8,35 @@
 
 #include "train.h"
 
-static const char HELP[] =
-    "usage: millrace train [--data FOLDER] [--output FILE.pb] [--epochs N] ...\n"
+static const char ABOUT[] =
+    "Trains a small convolutional network to tell pictures apart and writes it as a frozen GraphDef, which `millrace "
+    "run` and TensorFlow load. FOLDER holds the four IDX files of a data set in the manner of MNIST, packed or not; "
+    "without --data it is Fashion-MNIST, from Debian's package dataset-fashion-mnist.\n"
     "\n"
-    "Trains a small convolutional network to tell pictures apart and writes it as a frozen GraphDef, which `millrace run`\n"
-    "and TensorFlow load. FOLDER holds the four IDX files of a data set in the manner of MNIST, packed or not; without\n"
-    "--data it is Fashion-MNIST, from Debian's package dataset-fashion-mnist.\n"
-    "\n"
-    "  --data FOLDER      train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz\n"
-    "  --output FILE      fashion.pb unless said otherwise\n"
-    "  --graph FILE       writes the graph of the training too, before it begins: `millrace plan` shows its steps\n"
-    "  --epochs N         passes over the data, 3; less than one is possible: 0.1\n"
-    "  --batch N          pictures per step, 64\n"
-    "  --rate R           learning rate at the beginning, 0.002; it falls to nothing along half a cosine\n"
-    "  --optimizer NAME   adam, gradient-descent, momentum, adagrad, rmsprop\n"
-    "  --classes A,B,...  names of the classes\n"
-    "  --seed N           of first values and order, 1\n"
-    "  --threads N        as many as the process may use unless said otherwise\n"
-    "  --plain            no progress bar\n"
-    "  --json             progress and result as JSON, one object per line\n"
-    "\n"
-    "Ctrl-C ends the training; the model is written as far as it came.\n"
-    "\n"
-    "Examples:\n"
-    "  millrace train\n"
-    "  millrace train --data ~/mnist --output mnist.pb --epochs 2\n"
-    "  millrace train --graph training.pb --epochs 0.1\n"
-    "  millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
+    "Ctrl-C ends the training, and SIGTERM does; the model is written as far as it came, and the exit code is 130 or 143.\n";
+
+enum { DATA = 1, OUTPUT, GRAPH, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
+static const Option OPTIONS[] = {
+    {"data", "FOLDER", "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz", DATA},
+    {"output", "FILE", "fashion.pb unless said otherwise", OUTPUT},
+    {"graph", "FILE",
+     "writes the graph of the training too, before it begins: `millrace plan` shows its steps", GRAPH},
+    {"epochs", "N", "passes over the data, 3; less than one is possible: 0.1", EPOCHS},
+    {"batch", "N", "pictures per step, 64", BATCH},
+    {"rate", "R", "learning rate at the beginning, 0.002; it falls to nothing along half a cosine", RATE},
+    {"optimizer", "NAME", "adam, gradient-descent, momentum, adagrad, rmsprop", OPTIMIZER},
+    {"classes", "A,B,...", "names of the classes", CLASSES},
+    {"seed", "N", "of first values and order, 1", SEED},
+    {"threads", "N", "as many as the process may use unless said otherwise", THREADS},
+    {"plain", NULL, "no progress bar", PLAIN},
+    {"json", NULL, "progress and result as JSON, one object per line", JSON},
+    {0}};
+
+static const char EXAMPLES[] =
+    "millrace train\n"
+    "millrace train --data ~/mnist --output mnist.pb --epochs 2\n"
+    "millrace train --graph training.pb --epochs 0.1\n"
+    "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
 
 static const char DEFAULT_DATA[] = "/usr/share/datasets/fashion-mnist";
 static const char *const FASHION[] = {"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker",
@@ -58,9 +60,9 @@ double now(void) {
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number) {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
     signal(SIGINT, SIG_DFL);  // a second one ends at once
+    signal(SIGTERM, SIG_DFL);
 }
 
 // ---------------------------------------- order
@@ -214,6 +216,7 @@ static bool train_all(Training *t) {
     const Wishes *w = t->wishes;
     Progress p = {.bar = !w->plain && !w->json && has_terminal(stdout), .json = w->json, .epochs = (int)ceil(w->epochs)};
     signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
     while (t->done < t->steps && !interrupted) {
         p.epoch++;
         if (!train_epoch(t, &p))
@@ -334,10 +337,8 @@ static int train(const Wishes *wishes) {
     trainer_clear(&t.trainer);
     examples_clear(&t.examples);
     examples_clear(&t.tests);
-    return done ? EXIT_DONE : EXIT_FAILED;
+    return !done ? EXIT_FAILED : interrupted ? 128 + interrupted : EXIT_DONE;
 }
-
-enum { DATA = 1, OUTPUT, GRAPH, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
 
 // A number of a least size; false where it is none.
 static bool number(const char *text, double least, double *out) {
@@ -367,17 +368,10 @@ static bool read_option(int option, const char *text, Wishes *w) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct option OPTIONS[] = {
-        {"help", no_argument, NULL, 'h'},           {"data", required_argument, NULL, DATA},
-        {"output", required_argument, NULL, OUTPUT}, {"graph", required_argument, NULL, GRAPH}, {"epochs", required_argument, NULL, EPOCHS},
-        {"batch", required_argument, NULL, BATCH},   {"rate", required_argument, NULL, RATE},
-        {"optimizer", required_argument, NULL, OPTIMIZER}, {"classes", required_argument, NULL, CLASSES},
-        {"seed", required_argument, NULL, SEED},     {"threads", required_argument, NULL, THREADS},
-        {"plain", no_argument, NULL, PLAIN},         {"json", no_argument, NULL, JSON}, {0}};
     Wishes w = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3, .batch = 64,
                 .seed = 1};
     int option;
-    while ((option = next_option(&command_train, argc, argv, OPTIONS)) != -1) {
+    while ((option = next_option(&command_train, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
@@ -390,4 +384,4 @@ static int run(int argc, char **argv) {
     return train(&w);
 }
 
-const Command command_train = {"train", "learn to tell pictures apart: the demo", HELP, run};
+const Command command_train = {"train", "learn to tell pictures apart: the demo", "", ABOUT, OPTIONS, EXAMPLES, run};

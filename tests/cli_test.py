@@ -1,4 +1,5 @@
 # cli_test — the command `millrace`, from outside: answers, files, exit codes, messages, a short training.
+import fcntl
 import gzip
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import termios
 import time
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 COMMAND = os.path.join(BUILD, "bin", "millrace")
+COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train"]
 
 
 def millrace(*arguments, code=0, stdin=None):
@@ -93,7 +96,7 @@ def test_eval_errors(call, words):
 
 # ---- how it is used
 
-@pytest.mark.parametrize("name", ["eval", "ops", "inspect", "run", "plan", "train"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help(name):
     text = millrace(name, "--help")
     assert text.startswith("usage: millrace " + name) and "Examples:" in text
@@ -120,6 +123,61 @@ def test_ops():
     names = [op["name"] for op in everything]
     assert len(set(names)) == len(names)
     assert "no operation" in millrace("ops", "Conv2E", code=1)
+
+
+def in_terminal(width, *arguments):
+    """what the command prints in a terminal of that width"""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=slave, env=dict(os.environ, TERM="xterm"))
+    os.close(slave)
+    out = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    return out.decode().replace("\r", "")
+
+
+@pytest.mark.parametrize("width", [40, 72])
+def test_text_is_broken_at_the_width_of_the_terminal(width):
+    for words in ("--help",), ("ops", "Conv2D"), *((name, "--help") for name in COMMANDS):
+        text = in_terminal(width, *words).split("Examples:")[0]
+        assert all(len(line) <= width or " " not in line.strip() for line in text.splitlines()), text
+        assert text.split() == millrace(*words).split("Examples:")[0].split()
+
+
+@pytest.mark.parametrize("words, meant", [
+    (("opps",), "'ops'"), (("run", "--inptu", "x"), "'--input'"), (("help", "inspct"), "'inspect'"),
+    (("train", "--thread", "x"), None), (("train", "--bacht", "x"), "'--batch'"), (("plan", "--zzzzzz"), "--fetch, --target"),
+    (("run", "--input"), "lacks its value"), (("run", "--repeat", "0", "x"), "no value for --repeat"),
+])
+def test_what_was_meant(words, meant):
+    message = millrace(*words, code=2)
+    assert (meant or "") in message and ("--help" in message), message
+
+
+def test_what_was_meant_in_a_model(model):
+    assert "did you mean 'images'" in millrace("run", model, "--input", "imges=1", code=1)
+    message = millrace("run", model, "--input", "xyzzy=1", code=1)
+    assert str(model) in message and "images" in message and "probabilities" in message and "inspect" in message
+    assert "did you mean 'Conv2D'" in millrace("ops", "Conv2E", code=1)
+
+
+def test_a_run_that_is_ended(model):
+    for number, code in (signal.SIGINT, 130), (signal.SIGTERM, 143):
+        process = subprocess.Popen([COMMAND, "run", model, "--input", "images=uint8 zeros[9 12 12]", "--repeat", "99999999"],
+                                   stdout=subprocess.PIPE)
+        time.sleep(0.5)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert process.returncode == code
 
 
 # ---- models
@@ -199,6 +257,54 @@ def test_npy_round_trip(dtype, tmp_path, model):
     array[0, 1:5, 1:5] = 1
     np.save(tmp_path / "a.npy", array)
     millrace("run", model, "--input", "images=@%s" % (tmp_path / "a.npy"), "--output", "class")
+
+
+def test_run_repeats_and_takes_threads(model):
+    given = ("--input", "images=uint8 zeros[1 12 12]", "--output", "class")
+    plain = millrace("run", model, *given)
+    out = millrace("run", model, *given, "--repeat", 5, "--threads", 1)
+    assert out.startswith(plain) and "5 runs" in out and "median" in out
+    times = strict_json(millrace("run", model, *given, "--repeat", 3, "--json"))["@times"]
+    assert times["runs"] == 3 and 0 < times["least_ms"] <= times["median_ms"] <= times["most_ms"]
+
+
+VARIABLE = """
+node { name: 'w' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { dim { size: 2 } } } } }
+node { name: 'read' op: 'ReadVariableOp' input: 'w' attr { key: 'dtype' value { type: DT_FLOAT } } }
+node { name: 'one' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+       attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } } float_val: 1 } } } }
+node { name: 'step' op: 'AssignAddVariableOp' input: 'w' input: 'one' attr { key: 'dtype' value { type: DT_FLOAT } } }
+versions { producer: 1000 }
+"""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("checkpoint") / "model.ckpt"
+    millrace("eval", 'SaveV2("%s", ["w" "other"], ["" ""], {[3 4], int64 [1 2 3]})' % prefix)
+    return prefix
+
+
+def test_run_restores_and_runs_targets(checkpoint, tmp_path):
+    graph = tmp_path / "graph.pbtxt"
+    graph.write_text(VARIABLE)
+    assert "read = [3 4]" in millrace("run", graph, "--checkpoint", checkpoint, "--output", "read")
+    out = millrace("run", graph, "--checkpoint", checkpoint, "--target", "step", "--repeat", 3, "--output", "read")
+    assert "3 runs" in out
+    assert millrace("run", graph, "--checkpoint", checkpoint, "--target", "step") == ""
+    graph.write_text(VARIABLE.replace("'w'", "'ww'"))
+    assert "did you mean 'w'" in millrace("run", graph, "--checkpoint", checkpoint, "--output", "read", code=1)
+    assert str(tmp_path / "none") in millrace("run", graph, "--checkpoint", tmp_path / "none", "--output", "read", code=1)
+    assert "'step'" in millrace("run", graph, "--target", "stp", code=1)
+
+
+def test_plan_draws(model):
+    out = millrace("plan", model, "--input", "images=uint8 zeros[8 12 12]", "--fetch", "label", "--dot")
+    plan = json.loads(millrace("plan", model, "--input", "images=uint8 zeros[8 12 12]", "--fetch", "label", "--json"))
+    assert out.startswith("digraph plan {") and out.rstrip().endswith("}")
+    for node in plan["nodes"]:
+        assert '  "%s" [' % node["name"] in out
+    assert out.count(" -> ") >= len(plan["nodes"]) - 10 and '"images" -> ' in out
 
 
 def test_plan(model):
@@ -282,15 +388,16 @@ def test_output_is_asked_first(data, tmp_path):
     assert "No such file" in millrace("train", "--data", data, "--output", tmp_path / "no" / "m.pb", code=1)
 
 
-def test_interrupted(data, tmp_path):
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted(number, code, data, tmp_path):
     path = tmp_path / "m.pb"
     process = subprocess.Popen([COMMAND, "train", "--data", data, "--output", path, "--epochs", "100000", "--json"],
                                stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, out
+    assert process.returncode == code, out
     assert "probabilities" in millrace("inspect", path)
 
 

@@ -42,6 +42,10 @@ MR_EXPORT void mr_tensor_print(const TF_Tensor *tensor, int style, TF_Buffer *ou
 MR_EXPORT const char *mr_dtype_name(TF_DataType dtype);
 MR_EXPORT TF_DataType mr_dtype_find(const char *name);
 
+/* Reads a message of TensorFlow's in its text form, as in files called .pbtxt, and writes it in its binary form into an empty
+ * buffer. `message`: "GraphDef", "SavedModel", "MetaGraphDef" or "FunctionDef". */
+MR_EXPORT void mr_message_parse(const char *message, const char *text, size_t length, TF_Buffer *out, TF_Status *status);
+
 /* Calculates a call of an op, "Sum([[1 2] [3 4]], 0; keep_dims=true)": arguments are tensors as text, calls, and lists of
  * them in braces. Gives the number of results, of which at most `most` are stored (release them with TF_DeleteTensor);
  * -1 on failure. */
@@ -95,6 +99,8 @@ typedef struct mr_plan_node {
     const char *implementation; /* which of several was chosen, by its name; NULL: one, or not known yet */
     int64_t reordered_bytes;   /* that each run lays out anew: weights that changed, [n, c, h, w] as [n, h, w, c] */
     int depth;                 /* how many loops it is in; the nodes of a loop come behind the loop's own */
+    const char *const *inputs; /* what it reads, "name" or "name:1"; lives as long as the plan */
+    int num_inputs;
 } mr_plan_node;
 
 typedef struct mr_plan_info {

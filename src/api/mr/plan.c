@@ -1,4 +1,5 @@
 // Plans of the C interface — see millrace/millrace.h: what a session would run, in which order and memory.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/tf/session.h"
@@ -9,7 +10,31 @@ struct mr_plan {
     Plan *plan;
     Fixed *fixed;       // NULL: nothing is known of the feeds' shapes
     Arena arena;        // names with a NUL behind them
+    const char **feeds; // the edges fed
 };
+
+static const char *text_of(const mr_plan *plan, Str text) {
+    Arena *arena = (Arena *)&plan->arena;
+    const char *copy = arena_copy(arena, text.p, text.n);
+    return copy ? copy : "";
+}
+
+// "a" or "a:1"
+static const char *edge_name(const mr_plan *plan, const Node *node, int output) {
+    const char *name = text_of(plan, node->name);
+    size_t room = strlen(name) + 12;
+    char *edge = output > 0 ? arena_alloc((Arena *)&plan->arena, room) : NULL;
+    if (edge)
+        snprintf(edge, room, "%s:%d", name, output);
+    return edge ? edge : name;
+}
+
+static Status *name_feeds(mr_plan *plan, const TF_Output *edges, int n) {
+    NEED_MEMORY(plan->feeds = ARENA_ARRAY(&plan->arena, const char *, n));
+    for (int i = 0; i < n; i++)
+        plan->feeds[i] = edge_name(plan, (const Node *)(const void *)edges[i].oper, edges[i].index);
+    return OK;
+}
 
 static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *const *values, int ninputs,
                     const TF_Output *outputs, int noutputs, const TF_Operation *const *targets, int ntargets,
@@ -17,6 +42,7 @@ static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *con
     StepSignature signature;
     TRY(session_signature(session, inputs, ninputs, outputs, noutputs, targets, ntargets, &signature));
     TRY(session_plan(session->session, &signature, &out->plan));
+    TRY(name_feeds(out, inputs, ninputs));
     const Tensor **feeds = ARENA_ARRAY(&out->arena, const Tensor *, ninputs);
     NEED_MEMORY(feeds);
     // What a queue will give has no shape yet.
@@ -102,12 +128,6 @@ void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
     give(out, &info, sizeof info);
 }
 
-static const char *text_of(const mr_plan *plan, Str text) {
-    Arena *arena = (Arena *)&plan->arena;
-    const char *copy = arena_copy(arena, text.p, text.n);
-    return copy ? copy : "";
-}
-
 // A node of the plan or of a loop in it: behind the loop's own comes what it computes once, then its body.
 typedef struct {
     const Plan *plan;
@@ -130,6 +150,25 @@ static bool find_place(const Plan *plan, int depth, size_t *index, Place *out) {
             return true;
     }
     return false;
+}
+
+// The name of what gives that slot its value; "" for what a loop hands its body.
+static const char *slot_name(const mr_plan *handle, const Plan *plan, int32_t slot) {
+    int32_t i = plan->slots[slot].producer;
+    if (i >= 0 && is_listed(plan, i))
+        return edge_name(handle, plan->nodes[i].binding.node, slot - plan->nodes[i].out);
+    for (int32_t f = 0; plan == handle->plan && f < plan->n_feeds; f++)
+        if (plan->feeds[f].slot == slot)
+            return handle->feeds[f];
+    return "";
+}
+
+static void give_inputs(const mr_plan *handle, const Plan *plan, const PlanNode *p, mr_plan_node *out) {
+    const char **names = ARENA_ARRAY((Arena *)&handle->arena, const char *, p->binding.n_in);
+    for (int i = 0; names && i < p->binding.n_in; i++)
+        names[i] = slot_name(handle, plan, plan->in_slots[p->in + i]);
+    out->inputs = names;
+    out->num_inputs = names ? p->binding.n_in : 0;
 }
 
 int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
@@ -162,6 +201,8 @@ int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
         info.implementation = fixed->prepared[i].making->how;
         info.reordered_bytes = fixed->prepared[i].making->reordered;
     }
+    if (out->struct_size > offsetof(mr_plan_node, inputs))
+        give_inputs(handle, plan, p, &info);
     give(out, &info, sizeof info);
     return 1;
 }

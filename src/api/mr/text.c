@@ -4,6 +4,8 @@
 #include "api/api.h"
 #include "formula/expression.h"
 #include "millrace/millrace.h"
+#include "proto/messages.h"
+#include "proto/text.h"
 #include "session/session.h"
 #include "tensor/literal.h"
 
@@ -38,6 +40,30 @@ const char *mr_dtype_name(TF_DataType dtype) {
 
 TF_DataType mr_dtype_find(const char *name) {
     return (TF_DataType)dtype_find(str_of(name));
+}
+
+// ---------------------------------------- messages
+
+static Status *parse_message(Str name, Str text, TF_Buffer *out) {
+    static const MessageType *const TYPES[] = {&message_GraphDef, &message_SavedModelProto, &message_MetaGraphDef,
+                                               &message_FunctionDef};
+    static const char *const NAMES[] = {"GraphDef", "SavedModel", "MetaGraphDef", "FunctionDef"};
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text bytes = {0};
+    for (int i = 0; i < 4; i++) {
+        void *message;
+        if (!str_is(name, NAMES[i]))
+            continue;
+        TRY(proto_parse(&arena, TYPES[i], text, &message));
+        TRY(proto_encode(TYPES[i], message, &bytes));
+        return buffer_fill(out, &bytes);
+    }
+    FAIL(INVALID_ARGUMENT, "'%.*s' is no message that can be read as text: GraphDef, SavedModel, MetaGraphDef and FunctionDef are",
+         STR_ARGS(name));
+}
+
+void mr_message_parse(const char *message, const char *text, size_t length, TF_Buffer *out, TF_Status *status) {
+    api_set(status, parse_message(str_of(message), (Str){text, length}, out));
 }
 
 // ---------------------------------------- calls
