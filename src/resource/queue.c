@@ -176,15 +176,24 @@ static void waiter_free(Waiter *waiter) {
     free(waiter);
 }
 
+static Status *own_all(const Queue *queue, Tensor *tuple) {
+    for (int c = 0; c < queue->width; c++)
+        TRY(queue_own(&tuple[c]));
+    return OK;
+}
+
+static void clear_tuple(const Queue *queue, Tensor *tuple) {
+    for (int c = 0; c < queue->width; c++)
+        tensor_clear(&tuple[c]);
+}
+
 // The result of a dequeue, from what was taken: n tensors in `out`.
 static Status *gather(Waiter *waiter, Tensor *out) {
     const Queue *queue = waiter->queue;
     if (waiter->kind == WAIT_DEQUEUE) {
         memcpy(out, ring_front(&waiter->taken), (size_t)queue->width * sizeof *out);
         ring_drop_front(&waiter->taken);
-        for (int c = 0; c < queue->width; c++)
-            TRY(queue_own(&out[c]));
-        return OK;
+        return own_all(queue, out);
     }
     for (int c = 0; c < queue->width; c++)
         TRY(queue_stack(&waiter->taken, c, queue->dtypes[c], queue->shapes[c], &out[c]));
@@ -195,15 +204,15 @@ static Status *gather(Waiter *waiter, Tensor *out) {
 static void waiter_finish(Waiter *waiter) {
     if (waiter->watched)
         cancellation_unwatch(waiter->cancellation, &waiter->watch);
-    int width = waiter->queue->width;
+    Queue *queue = waiter->queue;
     Status *status = waiter->status;
     Tensor *out = NULL;
     if (!status && is_dequeue(waiter)) {
-        out = calloc((size_t)width, sizeof *out);
+        out = calloc((size_t)queue->width, sizeof *out);
         status = out ? gather(waiter, out) : OUT_OF_MEMORY;
     }
-    for (int c = 0; status && out && c < width; c++)
-        tensor_clear(&out[c]);
+    if (status && out)
+        clear_tuple(queue, out);
     QueueDone *done = waiter->done;
     void *arg = waiter->arg;
     waiter_free(waiter);
@@ -394,6 +403,73 @@ static void submit(Waiter *waiter) {
     finish_all(&finished);
 }
 
+// ---- operations that need not wait: nobody came before them, and what they need is there
+
+static bool put_now(Queue *queue, const Tensor *components, WaiterList *finished) REQUIRES(queue->lock);
+static bool take_now(Queue *queue, Tensor *out, WaiterList *finished) REQUIRES(queue->lock);
+
+static bool is_cancelled(const Cancellation *cancellation) {
+    return cancellation && cancellation_is_set(cancellation);
+}
+
+static bool put_now(Queue *queue, const Tensor *components, WaiterList *finished) {
+    if (queue->closed || queue->enqueues.first || size_of(queue) >= queue->capacity || !ring_reserve(&queue->ring, 1))
+        return false;
+    memcpy(ring_push(&queue->ring), components, (size_t)queue->width * sizeof *components);
+    queue_settle(queue);
+    if (queue->dequeues.first)
+        serve(queue, finished);
+    return true;
+}
+
+static bool take_now(Queue *queue, Tensor *out, WaiterList *finished) {
+    TupleRing to = {.tensors = out, .width = queue->width, .room = 1};
+    int64_t stay = queue_has_order(queue) || queue->closed ? 0 : queue->min_after;
+    if (queue->dequeues.first || (int64_t)queue->ring.n <= stay)
+        return false;
+    if (queue_has_order(queue)) {
+        memcpy(ring_push(&to), ring_front(&queue->ring), (size_t)queue->width * sizeof *out);
+        ring_drop_front(&queue->ring);
+    } else {
+        queue_pick(queue, &to);
+    }
+    if (queue->enqueues.first)
+        serve(queue, finished);
+    return true;
+}
+
+static bool enqueue_now(Queue *queue, const Tensor *components, QueueDone *done, void *arg) {
+    WaiterList finished = {NULL, &finished.first};
+    mutex_lock(&queue->lock);
+    bool there = put_now(queue, components, &finished);
+    mutex_unlock(&queue->lock);
+    if (there)
+        done(arg, OK, NULL);
+    finish_all(&finished);
+    return there;
+}
+
+static bool dequeue_now(Queue *queue, QueueDone *done, void *arg) {
+    enum { FEW = 8 };
+    Tensor tuple[FEW];
+    WaiterList finished = {NULL, &finished.first};
+    if (queue->width > FEW)
+        return false;
+    mutex_lock(&queue->lock);
+    bool there = take_now(queue, tuple, &finished);
+    mutex_unlock(&queue->lock);
+    if (there) {
+        Status *status = own_all(queue, tuple);
+        if (status)
+            clear_tuple(queue, tuple);
+        done(arg, status, status ? NULL : tuple);
+    }
+    finish_all(&finished);
+    return there;
+}
+
+// ---- operations that may wait
+
 static Status *waiter_new(Queue *queue, WaiterKind kind, Cancellation *cancellation, QueueDone *done, void *arg,
                           Waiter **out) {
     Waiter *waiter = calloc(1, sizeof *waiter);
@@ -405,9 +481,12 @@ static Status *waiter_new(Queue *queue, WaiterKind kind, Cancellation *cancellat
     return OK;
 }
 
-static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Cancellation *cancellation,
-                           QueueDone *done, void *arg) {
+// Takes the components over, unless it fails.
+static Status *try_enqueue(Queue *queue, Tensor *components, bool many, Cancellation *cancellation, QueueDone *done,
+                           void *arg) {
     TRY(queue_check_tuple(queue, components, many));
+    if (!many && !is_cancelled(cancellation) && enqueue_now(queue, components, done, arg))
+        return OK;
     Waiter *waiter;
     TRY(waiter_new(queue, many ? WAIT_ENQUEUE_MANY : WAIT_ENQUEUE, cancellation, done, arg, &waiter));
     waiter->components = calloc((size_t)queue->width, sizeof *waiter->components);
@@ -415,8 +494,7 @@ static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Ca
         waiter_free(waiter);
         return OUT_OF_MEMORY;
     }
-    for (int c = 0; c < queue->width; c++)
-        waiter->components[c] = tensor_retain(&components[c]);
+    memcpy(waiter->components, components, (size_t)queue->width * sizeof *components);
     if (many)
         waiter->wanted = components[0].shape.dims[0];
     if (waiter->wanted == 0)
@@ -426,20 +504,25 @@ static Status *try_enqueue(Queue *queue, const Tensor *components, bool many, Ca
     return OK;
 }
 
-void queue_enqueue(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg) {
-    Status *status = try_enqueue(queue, components, false, cancellation, done, arg);
-    if (status)
-        done(arg, status, NULL);
+static void enqueue(Queue *queue, Tensor *components, bool many, Cancellation *cancellation, QueueDone *done, void *arg) {
+    Status *status = try_enqueue(queue, components, many, cancellation, done, arg);
+    if (!status)
+        return;
+    clear_tuple(queue, components);
+    done(arg, status, NULL);
 }
 
-void queue_enqueue_many(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done,
-                        void *arg) {
-    Status *status = try_enqueue(queue, components, true, cancellation, done, arg);
-    if (status)
-        done(arg, status, NULL);
+void queue_enqueue(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg) {
+    enqueue(queue, components, false, cancellation, done, arg);
+}
+
+void queue_enqueue_many(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg) {
+    enqueue(queue, components, true, cancellation, done, arg);
 }
 
 void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, void *arg) {
+    if (!is_cancelled(cancellation) && dequeue_now(queue, done, arg))
+        return;
     Waiter *waiter;
     Status *status = waiter_new(queue, WAIT_DEQUEUE, cancellation, done, arg, &waiter);
     if (status)

@@ -2,7 +2,8 @@
 //
 // Tuples come out in the order in which they went in, at random, or the ones with the least first component first.
 // Every operation takes a `done` that is called exactly once: before the function returns, or later on the thread whose
-// operation or cancellation made it possible. No lock is held then. Waiters are served in the order in which they came.
+// operation or cancellation made it possible. No lock is held then. Waiters are served in the order in which they came;
+// what finds nobody before it, and what it needs, waits for nothing and allocates nothing.
 // A tuple goes in and out whole. Errors are TensorFlow's:
 //   enqueue on a closed queue, a second close:                  CANCELLED
 //   dequeue that a closed queue can't satisfy:                  OUT_OF_RANGE
@@ -49,12 +50,11 @@ Queue *queue_of(Resource *resource);
 FALLIBLE Status *queue_check_spec(Queue *queue, const QueueSpec *spec);
 int queue_components(const Queue *queue);
 
-// The caller keeps its references; each component has a buffer of its own. `cancellation` may be NULL and outlives the
-// wait. Waits while the queue is full.
-void queue_enqueue(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg);
+// Takes the components over, whatever comes of it; each has a buffer of its own. `cancellation` may be NULL and outlives
+// the wait. Waits while the queue is full.
+void queue_enqueue(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg);
 // The rows of the components, one element each. Goes in piecemeal as room comes.
-void queue_enqueue_many(Queue *queue, const Tensor *components, Cancellation *cancellation, QueueDone *done,
-                        void *arg);
+void queue_enqueue_many(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg);
 void queue_dequeue(Queue *queue, Cancellation *cancellation, QueueDone *done, void *arg);
 // `count` elements stacked along a new first dimension. Elements leave the queue as they come; if the wait fails they
 // go back, where there is an order to its front. With `up_to`, a closed queue gives what it has, if that is anything; a

@@ -60,7 +60,7 @@ static Tensor numbers(const int32_t *values, int64_t n) {
 }
 
 static void enqueue(Queue *queue, int32_t value, Cancellation *c, Answer *a) {
-    AUTO(tensor) Tensor tensor = numbers(&value, -1);
+    Tensor tensor = numbers(&value, -1);
     queue_enqueue(queue, &tensor, c, answer, a);
 }
 
@@ -68,7 +68,7 @@ static void enqueue_many(Queue *queue, int32_t first, int64_t n, Cancellation *c
     int32_t values[100];
     for (int i = 0; i < n; i++)
         values[i] = first + i;
-    AUTO(tensor) Tensor tensor = numbers(values, n);
+    Tensor tensor = numbers(values, n);
     queue_enqueue_many(queue, &tensor, c, answer, a);
 }
 
@@ -326,11 +326,10 @@ START_TEST(tuples_are_checked_and_whole) {
         ck_assert(tstring_assign((TString *)words.data + i, str_of(texts[i])));
 
     Answer a = {.n = 2};
-    Tensor batch[] = {pairs, words};
+    Tensor batch[] = {tensor_retain(&pairs), words};
     queue_enqueue_many(queue, batch, NULL, answer, &a);
     answered(&a, CODE_OK);
     forget(&a);
-    tensor_clear(&words);
     queue_dequeue(queue, NULL, answer, &a);
     answered(&a, CODE_OK);
     ck_assert(str_is(tstring_str(a.got[1].data), "one"));
@@ -343,11 +342,13 @@ START_TEST(tuples_are_checked_and_whole) {
     ck_assert(shape_equal(&a.got[0].shape, &SHAPE(2, 2)));
     forget(&a);
 
-    Tensor wrong[] = {pairs, pairs};
+    Tensor wrong[] = {tensor_retain(&pairs), tensor_retain(&pairs)};
     queue_enqueue(queue, wrong, NULL, answer, &a);
     answered(&a, INVALID_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(a.message, "Shape mismatch in tuple component 0. Expected [2], got [3,2]"));
     forget(&a);
+    wrong[0] = tensor_retain(&pairs);
+    wrong[1] = tensor_retain(&pairs);
     queue_enqueue_many(queue, wrong, NULL, answer, &a);
     answered(&a, INVALID_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(a.message, "Type mismatch in tuple component 1. Expected string, got int32"));
@@ -386,7 +387,7 @@ START_TEST(specifications) {
     // Without shapes elements may differ, but can't be stacked.
     Answer a = {.n = 1};
     int32_t values[] = {1, 2, 3};
-    AUTO(tensor) Tensor three = numbers(values, 3);
+    Tensor three = numbers(values, 3);
     queue_enqueue(queue, &three, NULL, answer, &a);
     put(queue, 4);
     forget(&a);
@@ -590,8 +591,6 @@ START_TEST(priority_least_first) {
         tuple[1] = numbers(&i, -1);
         queue_enqueue(queue, tuple, NULL, answer, &a);
         answered(&a, CODE_OK);
-        tensor_clear(&tuple[0]);
-        tensor_clear(&tuple[1]);
     }
     const int32_t expected[] = {1, 5, 3, 2, 0, 4};
     for (int i = 0; i < 6; i++) {

@@ -2,7 +2,7 @@
 // the slots.
 //
 // A started node has inputs and outputs of its own, since it may end on any thread. Most end within their start: then
-// there is no lock and no system call. What can be begun from feeds and constants alone is begun before the specialisation
+// there is no lock, no system call, and no reference is taken. What can be begun from feeds and constants alone is begun before the specialisation
 // is chosen: if it has ended by then, the shapes that it gave choose it; else those that it gave last time. Where that was
 // a wrong guess the rest of the step runs late.
 #include <stdlib.h>
@@ -13,8 +13,9 @@
 
 typedef struct {
     Kernel kernel;
-    Tensor *in, *out;    // retained
+    Tensor *in, *out;    // what came out is retained
     bool begun;
+    bool holds;          // the inputs, too
 } Start;
 
 struct Waits {
@@ -99,10 +100,9 @@ static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     Start *start = &step->waits->starts[j];
     Kernel *k = &start->kernel;
     start->begun = true;
-    for (int i = 0; i < k->n_in; i++) {
+    start->holds = false;
+    for (int i = 0; i < k->n_in; i++)
         start->in[i] = input(step, plan->in_slots[p->in + i], feeds);
-        buffer_retain(start->in[i].buffer);
-    }
     Prepared *prepared = &step->late[plan->starts[j].node];
     if (!prepared_fits(prepared, &p->binding, k->in))
         TRY(prepared_init(prepared, &p->binding, k->in, step->context.threads));
@@ -111,6 +111,10 @@ static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     k->own = prepared->own;
     atomic_fetch_add_explicit(&step->waits->word, 1, memory_order_relaxed);
     p->binding.start(k);
+    // The slots may be emptied before it ends.
+    start->holds = (atomic_load_explicit(&step->waits->word, memory_order_acquire) & COUNT) != 0;
+    for (int i = 0; i < k->n_in && start->holds; i++)
+        buffer_retain(start->in[i].buffer);
     return OK;
 }
 
@@ -176,9 +180,11 @@ static Status *wait_all(Step *step, Status *status) {
 }
 
 static void clear(Start *start) {
-    for (int i = 0; i < start->kernel.n_in + start->kernel.n_out; i++) {
+    for (int i = 0; i < start->kernel.n_in && start->holds; i++)
         buffer_release(start->in[i].buffer);
-        start->in[i] = (Tensor){0};
+    for (int i = 0; i < start->kernel.n_out; i++) {
+        buffer_release(start->out[i].buffer);
+        start->out[i].buffer = NULL;
     }
 }
 

@@ -134,8 +134,8 @@ static Status *find_queue(Kernel *k, Queue **out) {
     return OK;
 }
 
-static Status *no_timeout(const Kernel *k) {
-    NEED(node_int(k->node, "timeout_ms") == -1, INVALID_ARGUMENT, "Timeout not supported yet.");
+static Status *no_timeout(Prepare *p) {
+    NEED(node_int(p->node, "timeout_ms") == -1, INVALID_ARGUMENT, "Timeout not supported yet.");
     return OK;
 }
 
@@ -145,25 +145,25 @@ static void nothing_came(void *arg, Status *status, Tensor *components) {
 }
 
 static Status *enqueue(Kernel *k, bool many) {
-    TRY(no_timeout(k));
-    Queue *queue;
-    TRY(find_queue(k, &queue));
+    enum { FEW = 8 };
     int n = k->n_in - 1;
-    Tensor *components = calloc((size_t)n + 1, sizeof *components);
-    Status *status = OK;
-    if (!components)
-        status = OUT_OF_MEMORY;
-    else if (n != queue_components(queue))
+    Tensor few[FEW], *components = n <= FEW ? few : calloc((size_t)n, sizeof *components);
+    NEED_MEMORY(components);
+    Queue *queue = NULL;
+    Status *status = find_queue(k, &queue);
+    if (!status && n != queue_components(queue))
         status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "a tuple of %d components for a queue of %d", n,
                             queue_components(queue));
-    for (int i = 0; i < n && !status; i++)
+    for (int i = 0; i < n && !status; i++) {
         status = kernel_keep(k, i + 1, &components[i]);
+        for (int before = 0; before < i && status; before++)
+            tensor_clear(&components[before]);
+    }
     if (!status)
         (many ? queue_enqueue_many : queue_enqueue)(queue, components, k->step->cancellation, nothing_came, k);
     // From here `k` may be gone, unless something failed.
-    for (int i = 0; i < n && components; i++)
-        tensor_clear(&components[i]);
-    free(components);
+    if (components != few)
+        free(components);
     resource_release((Resource *)queue);
     return status;
 }
@@ -184,7 +184,7 @@ STARTS(start_enqueue_many, enqueue(k, true))
     const Op op_##Name = {                                                                                        \
         .signature = #Name "(" handle ", components: Tcomponents); Tcomponents: list(type) >= 1; timeout_ms: int " \
                      "= -1" more,                                                                                 \
-        .doc = text, .shape = shape_none, .keeps = BIT(1), .start = begin, __VA_ARGS__                             \
+        .doc = text, .shape = shape_none, .keeps = BIT(1), .prepare = no_timeout, .start = begin, __VA_ARGS__      \
     };
 #define BY_REF .flags = OP_STATEFUL | OP_NO_GRADIENT
 #define BY_RESOURCE .flags = OP_NO_GRADIENT
@@ -221,7 +221,6 @@ static void tuple_came(void *arg, Status *status, Tensor *components) {
 typedef enum { ONE, MANY, UP_TO } HowMany;
 
 static Status *dequeue(Kernel *k, HowMany how) {
-    TRY(no_timeout(k));
     int64_t n = how == ONE ? 1 : tensor_int(k->in[1], 0);
     NEED(n >= 0, INVALID_ARGUMENT, "%s must get a number that is not negative, got %lld",
          how == MANY ? "DequeueMany" : "DequeueUpTo", (long long)n);
@@ -247,7 +246,7 @@ STARTS(start_dequeue_up_to, dequeue(k, UP_TO))
     const Op op_##Name = {                                                                                         \
         .signature = #Name "(" inputs ") -> components: component_types; component_types: list(type) >= 1; "        \
                      "timeout_ms: int = -1" more,                                                                  \
-        .doc = text, .shape = shape_none, .start = begin, __VA_ARGS__                                              \
+        .doc = text, .shape = shape_none, .prepare = no_timeout, .start = begin, __VA_ARGS__                       \
     };
 #define ONE_OUT "Takes a tuple out of the queue; waits while it is empty."
 #define MANY_OUT "Takes n tuples out of the queue, stacked; waits until there are so many."
