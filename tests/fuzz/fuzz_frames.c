@@ -9,6 +9,7 @@
 #include "formula/formula.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
+#include "bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -20,8 +21,7 @@ typedef struct {
 } Value;
 
 typedef struct {
-    const uint8_t *at, *end;
-    uint64_t drawn;
+    Bytes *in;
     Formula f;
     Value values[VALUES];
     int n_values;
@@ -32,23 +32,6 @@ typedef struct {
     Value open[OPEN];   // Merges whose second input may yet become a NextIteration
     int n_open;
 } Machine;
-
-static unsigned next(Machine *m) {
-    if (m->at < m->end)
-        return *m->at++;
-    m->drawn ^= m->drawn << 13;
-    m->drawn ^= m->drawn >> 7;
-    m->drawn ^= m->drawn << 17;
-    return (unsigned)(m->drawn >> 32) & 255;
-}
-
-static unsigned below(Machine *m, unsigned n) {
-    return next(m) % n;
-}
-
-static bool one_in(Machine *m, unsigned n) {
-    return below(m, n) == 0;
-}
 
 // ---- nodes
 
@@ -61,7 +44,7 @@ static Node *keep(Machine *m, Node *node, int frame) {
     status_free(m->f.status);
     m->f.status = OK;
     for (int i = 0; node && i < node->n_outputs && i < 2; i++) {
-        int at = m->n_values < VALUES ? m->n_values++ : (int)below(m, VALUES);
+        int at = m->n_values < VALUES ? m->n_values++ : (int)below(m->in, VALUES);
         m->values[at] = (Value){{node, i}, frame};
     }
     return node;
@@ -82,13 +65,13 @@ static Node *add_list(Machine *m, const char *op, int frame, Output a, Output b)
 static Node *constant(Machine *m, DType dtype) {
     static const float numbers[] = {0, 1, 2, 3, 0.5f, -1, 100};
     Tensor value;
-    Status *status = tensor_new(dtype, one_in(m, 12) ? SHAPE(2) : SCALAR_SHAPE, &value);
+    Status *status = tensor_new(dtype, one_in(m->in, 12) ? SHAPE(2) : SCALAR_SHAPE, &value);
     if (status) {
         status_free(status);
         return NULL;
     }
     for (int64_t i = 0; i < tensor_count(&value); i++) {
-        float number = numbers[below(m, 7)];
+        float number = numbers[below(m->in, 7)];
         if (dtype == DT_float)
             ((float *)value.data)[i] = number;
         else if (dtype == DT_int32)
@@ -103,14 +86,14 @@ static Node *constant(Machine *m, DType dtype) {
 }
 
 static DType type(Machine *m) {
-    return (const DType[]){DT_float, DT_float, DT_float, DT_int32, DT_bool}[below(m, 5)];
+    return (const DType[]){DT_float, DT_float, DT_float, DT_int32, DT_bool}[below(m->in, 5)];
 }
 
 // A value of that type in that frame; DT_INVALID, NO_FRAME: any. What is not there is made, or read from elsewhere.
 static Value pick(Machine *m, DType dtype, int frame) {
-    if (one_in(m, 24))
+    if (one_in(m->in, 24))
         frame = NO_FRAME;
-    int start = m->n_values ? (int)below(m, (unsigned)m->n_values) : 0;
+    int start = m->n_values ? (int)below(m->in, (unsigned)m->n_values) : 0;
     for (int k = 0; k < m->n_values; k++) {
         Value value = m->values[(start + k) % m->n_values];
         if ((frame == NO_FRAME || value.frame == frame) && (dtype == DT_INVALID || output_type(value.edge) == dtype))
@@ -119,7 +102,7 @@ static Value pick(Machine *m, DType dtype, int frame) {
     Node *node = constant(m, dtype == DT_INVALID || dtype > DT_bool ? DT_float : dtype);
     if (node && frame > 0) {  // who reads in a loop what lies outside of it has it wait for something inside
         Value inside = pick(m, DT_INVALID, frame);
-        if (inside.frame == frame && !one_in(m, 8)) {
+        if (inside.frame == frame && !one_in(m->in, 8)) {
             status_free(node_add_control(node, inside.edge.node));
             return (Value){{node, 0}, frame};
         }
@@ -142,32 +125,32 @@ static Node *enter(Machine *m, Value from, int name, bool constant, bool by_refe
     static const char *const names[] = {"a", "b", "c", "d"};
     static const int parallel[] = {10, 1, 2, 0};
     const FormulaAttr attrs[] = {{"frame_name", ATTR_OF_STRING(str_of(names[name]))}, {"is_constant", ATTR_OF_BOOL(constant)},
-                                 {"parallel_iterations", ATTR_OF_INT(parallel[below(m, 4)])}, {0}};
+                                 {"parallel_iterations", ATTR_OF_INT(parallel[below(m->in, 4)])}, {0}};
     return add(m, by_reference ? "RefEnter" : "Enter", child_frame(m, from.frame, name), &from.edge, 1, attrs);
 }
 
 static void close_merge(Machine *m, Output next_value, int frame) {
     for (int i = 0; i < m->n_open; i++) {
         Value merge = m->open[i];
-        if (output_type(merge.edge) != output_type(next_value) || (merge.frame != frame && !one_in(m, 8)))
+        if (output_type(merge.edge) != output_type(next_value) || (merge.frame != frame && !one_in(m->in, 8)))
             continue;
-        status_free(node_set_input(merge.edge.node, (int)below(m, 2), next_value));
-        if (one_in(m, 2))
+        status_free(node_set_input(merge.edge.node, (int)below(m->in, 2), next_value));
+        if (one_in(m->in, 2))
             m->open[i] = m->open[--m->n_open];
         return;
     }
 }
 
 static void piece(Machine *m) {
-    Value a = pick(m, one_in(m, 4) ? DT_INVALID : type(m), NO_FRAME);
+    Value a = pick(m, one_in(m->in, 4) ? DT_INVALID : type(m), NO_FRAME);
     if (!a.edge.node)
         return;
-    bool ref = dtype_is_ref(a.edge.node->output_types[a.edge.index]) && one_in(m, 2);
+    bool ref = dtype_is_ref(a.edge.node->output_types[a.edge.index]) && one_in(m->in, 2);
     Output in[2] = {a.edge};
     Node *node;
-    switch (below(m, 8)) {
+    switch (below(m->in, 8)) {
     case 0: case 1:
-        enter(m, a, (int)below(m, 4), one_in(m, 3), ref);
+        enter(m, a, (int)below(m->in, 4), one_in(m->in, 3), ref);
         break;
     case 2:
         node = add_list(m, ref ? "RefMerge" : "Merge", a.frame, a.edge, pick(m, output_type(a.edge), a.frame).edge);
@@ -196,27 +179,27 @@ static void piece(Machine *m) {
 static void calculate(Machine *m) {
     static const char *const two[] = {"Add", "Mul", "Sub", "AddV2", "RealDiv", "Maximum", "MatMul", "Less", "Equal", "Tile"};
     static const char *const one[] = {"Identity", "Neg", "Square", "Tanh", "Shape", "ZerosLike", "Exp", "StopGradient", "Rank"};
-    DType dtype = one_in(m, 3) ? DT_int32 : DT_float;
-    Value a = pick(m, one_in(m, 8) ? DT_INVALID : dtype, NO_FRAME);
+    DType dtype = one_in(m->in, 3) ? DT_int32 : DT_float;
+    Value a = pick(m, one_in(m->in, 8) ? DT_INVALID : dtype, NO_FRAME);
     if (!a.edge.node)
         return;
     Output in[2] = {a.edge};
-    if (one_in(m, 3)) {
-        add(m, one[below(m, sizeof one / sizeof *one)], a.frame, in, 1, NULL);
+    if (one_in(m->in, 3)) {
+        add(m, one[below(m->in, sizeof one / sizeof *one)], a.frame, in, 1, NULL);
         return;
     }
     in[1] = pick(m, output_type(a.edge), a.frame).edge;
-    if (one_in(m, 8))
+    if (one_in(m->in, 8))
         add_list(m, "AddN", a.frame, in[0], in[1]);
     else
-        add(m, two[below(m, sizeof two / sizeof *two)], a.frame, in, 2, NULL);
+        add(m, two[below(m->in, sizeof two / sizeof *two)], a.frame, in, 2, NULL);
 }
 
 // While x < most: x = x + or * something, as TensorFlow's Python writes it; now and then a part of it is another.
 static void loop(Machine *m) {
-    DType dtype = one_in(m, 2) ? DT_int32 : DT_float;
-    int name = (int)below(m, 4), odd = one_in(m, 3) ? (int)below(m, 8) : -1;
-    Value from = pick(m, dtype, odd == 0 ? NO_FRAME : (int)below(m, (unsigned)m->n_frames));
+    DType dtype = one_in(m->in, 2) ? DT_int32 : DT_float;
+    int name = (int)below(m->in, 4), odd = one_in(m->in, 3) ? (int)below(m->in, 8) : -1;
+    Value from = pick(m, dtype, odd == 0 ? NO_FRAME : (int)below(m->in, (unsigned)m->n_frames));
     Value most = pick(m, dtype, from.frame), by = pick(m, dtype, from.frame);
     Node *x = from.edge.node ? enter(m, from, name, odd == 1, false) : NULL;
     Node *limit = most.edge.node ? enter(m, most, name, odd != 2, false) : NULL;
@@ -230,10 +213,10 @@ static void loop(Machine *m) {
     Node *choice = cond ? add(m, "Switch", inside, (Output[]){{merge, 0}, {cond, 0}}, 2, NULL) : NULL;
     if (!choice)
         return;
-    for (unsigned i = below(m, 4); i; i--)
+    for (unsigned i = below(m->in, 4); i; i--)
         calculate(m);
     Output body = odd == 5 ? pick(m, dtype, inside).edge : (Output){choice, 1};
-    Node *made = add(m, one_in(m, 2) ? "Add" : "Mul", inside, (Output[]){body, {step, 0}}, 2, NULL);
+    Node *made = add(m, one_in(m->in, 2) ? "Add" : "Mul", inside, (Output[]){body, {step, 0}}, 2, NULL);
     Node *back = made ? add(m, "NextIteration", inside, (Output[]){{made, 0}}, 1, NULL) : NULL;
     if (back && odd != 6)
         status_free(node_set_input(merge, 1, edge_of(back, 0)));
@@ -241,14 +224,14 @@ static void loop(Machine *m) {
 }
 
 static void branch(Machine *m) {
-    Value a = pick(m, one_in(m, 2) ? DT_int32 : DT_float, NO_FRAME);
+    Value a = pick(m, one_in(m->in, 2) ? DT_int32 : DT_float, NO_FRAME);
     Output in[2] = {a.edge, pick(m, DT_bool, a.frame).edge};
     Node *choice = add(m, "Switch", a.frame, in, 2, NULL);
     if (!choice)
         return;
-    for (unsigned i = below(m, 3); i; i--)
+    for (unsigned i = below(m->in, 3); i; i--)
         calculate(m);
-    Output other = one_in(m, 3) ? pick(m, output_type(a.edge), a.frame).edge : (Output){choice, 0};
+    Output other = one_in(m->in, 3) ? pick(m, output_type(a.edge), a.frame).edge : (Output){choice, 0};
     add_list(m, "Merge", a.frame, other, (Output){choice, 1});
 }
 
@@ -258,7 +241,7 @@ static void state(Machine *m) {
     const FormulaAttr variable[] = {{"dtype", ATTR_OF_TYPE(DT_float)}, {"shape", {.kind = ATTR_SHAPE, .shape = &SCALAR_SHAPE}}, {0}};
     const FormulaAttr queue[] = {{"component_types", {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = (DType[]){DT_float}}}, {0}};
     const FormulaAttr read[] = {{"dtype", ATTR_OF_TYPE(DT_float)}, {0}};
-    unsigned what = below(m, 8);
+    unsigned what = below(m->in, 8);
     if (what == 0) {
         Node *ref = add(m, "VariableV2", 0, NULL, 0, variable);
         Value value = pick(m, DT_float, 0);
@@ -288,21 +271,21 @@ static void control(Machine *m) {
     Value a = pick(m, DT_INVALID, NO_FRAME), b = pick(m, DT_INVALID, a.frame);
     if (!a.edge.node || !b.edge.node)
         return;
-    if (one_in(m, 4)) {
-        Node *meet = add(m, one_in(m, 2) ? "NoOp" : "ControlTrigger", a.frame, NULL, 0, NULL);
+    if (one_in(m->in, 4)) {
+        Node *meet = add(m, one_in(m->in, 2) ? "NoOp" : "ControlTrigger", a.frame, NULL, 0, NULL);
         if (meet)
             status_free(node_add_control(meet, a.edge.node));
         a.edge.node = meet ? meet : a.edge.node;
     }
-    bool forward = a.edge.node->id < b.edge.node->id || one_in(m, 16);
+    bool forward = a.edge.node->id < b.edge.node->id || one_in(m->in, 16);
     status_free(forward ? node_add_control(b.edge.node, a.edge.node) : node_add_control(a.edge.node, b.edge.node));
 }
 
 static void differentiate(Machine *m) {
-    Output ys[1] = {pick(m, DT_float, one_in(m, 4) ? NO_FRAME : 0).edge}, xs[2], dxs[2] = {{0}};
-    int n = 1 + (int)below(m, 2);
+    Output ys[1] = {pick(m, DT_float, one_in(m->in, 4) ? NO_FRAME : 0).edge}, xs[2], dxs[2] = {{0}};
+    int n = 1 + (int)below(m->in, 2);
     for (int i = 0; i < n; i++)
-        xs[i] = pick(m, DT_float, one_in(m, 4) ? NO_FRAME : 0).edge;
+        xs[i] = pick(m, DT_float, one_in(m->in, 4) ? NO_FRAME : 0).edge;
     if (!ys[0].node || !xs[0].node || !xs[n - 1].node)
         return;
     Status *status = autodiff_gradients(m->f.graph, STR(""), ys, 1, xs, n, NULL, dxs);
@@ -312,8 +295,8 @@ static void differentiate(Machine *m) {
 }
 
 static void build(Machine *m) {
-    for (int tokens = 4 + (int)below(m, 20); tokens; tokens--) {
-        unsigned what = below(m, 32);
+    for (int tokens = 4 + (int)below(m->in, 20); tokens; tokens--) {
+        unsigned what = below(m->in, 32);
         if (what < 10)
             piece(m);
         else if (what < 17)
@@ -351,31 +334,32 @@ static void clear_call(Call *call) {
 }
 
 static bool make_call(Machine *m, Call *call) {
-    int n_feeds = one_in(m, 2) ? 0 : (int)below(m, EDGES), n_fetches = (int)below(m, EDGES);
+    int n_feeds = one_in(m->in, 2) ? 0 : (int)below(m->in, EDGES), n_fetches = (int)below(m->in, EDGES);
     *call = (Call){.signature = {.feeds = call->feeds, .fetches = call->fetches, .targets = call->targets}};
     for (int i = 0; i < n_feeds; i++) {
         int at = call->signature.n_feeds;
-        call->feeds[at] = pick(m, DT_INVALID, one_in(m, 4) ? NO_FRAME : 0).edge;
-        DType dtype = one_in(m, 16) ? DT_int32 : output_type(call->feeds[at]);
+        call->feeds[at] = pick(m, DT_INVALID, one_in(m->in, 4) ? NO_FRAME : 0).edge;
+        DType dtype = one_in(m->in, 16) ? DT_int32 : output_type(call->feeds[at]);
         if (!call->feeds[at].node || dtype == DT_resource)
             continue;
-        Status *status = tensor_new(dtype, one_in(m, 8) ? SHAPE(2) : SCALAR_SHAPE, &call->values[at]);
+        Status *status = tensor_new(dtype, one_in(m->in, 8) ? SHAPE(2) : SCALAR_SHAPE, &call->values[at]);
         status_free(status);
         if (status)
             return false;
-        memset(call->values[at].data, dtype_is_plain(dtype) ? (int)below(m, 2) : 0, tensor_bytes(&call->values[at]));
+        int byte = dtype_is_plain(dtype) ? (int)below(m->in, 2) : 0;
+        memset(call->values[at].data, byte, tensor_bytes(&call->values[at]));
         call->given[at] = &call->values[at];
         call->signature.n_feeds++;
     }
     for (int i = 0; i < n_fetches; i++) {
-        call->fetches[i] = pick(m, DT_INVALID, one_in(m, 4) ? NO_FRAME : 0).edge;
+        call->fetches[i] = pick(m, DT_INVALID, one_in(m->in, 4) ? NO_FRAME : 0).edge;
         if (call->fetches[i].node)
             call->signature.n_fetches = i + 1;
         else
             break;
     }
     call->targets[0] = pick(m, DT_INVALID, NO_FRAME).edge.node;
-    call->signature.n_targets = call->targets[0] && one_in(m, 2);
+    call->signature.n_targets = call->targets[0] && one_in(m->in, 2);
     return true;
 }
 
@@ -390,19 +374,19 @@ static void run_parts(Machine *m, Session *session, const Call *call) {
     status_free(status);
     if (status)
         return;
-    for (unsigned parts = 1 + below(m, 4); parts; parts--) {
+    for (unsigned parts = 1 + below(m->in, 4); parts; parts--) {
         Output feeds[EDGES + 1], fetches[EDGES];
         const Tensor *given[EDGES + 1];
         Tensor out[EDGES] = {0};
         StepSignature part = {.feeds = feeds, .fetches = fetches};
         for (int i = 0; i < call->signature.n_feeds; i++)
-            for (unsigned times = one_in(m, 12) ? 2 : below(m, 2); times && part.n_feeds <= EDGES; times--) {
+            for (unsigned times = one_in(m->in, 12) ? 2 : below(m->in, 2); times && part.n_feeds <= EDGES; times--) {
                 feeds[part.n_feeds] = call->feeds[i];
                 given[part.n_feeds++] = call->given[i];
             }
         for (int i = 0; i < call->signature.n_fetches; i++)
-            if (one_in(m, 2))
-                fetches[part.n_fetches++] = one_in(m, 12) ? pick(m, DT_INVALID, NO_FRAME).edge : call->fetches[i];
+            if (one_in(m->in, 2))
+                fetches[part.n_fetches++] = one_in(m->in, 12) ? pick(m, DT_INVALID, NO_FRAME).edge : call->fetches[i];
         status = session_partial_run(run, &part, given, out);
         if (!status)
             clear_all(out, part.n_fetches);
@@ -415,19 +399,19 @@ static void run(Machine *m) {
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;
     config.timeout_ms = STEP_MS;
-    if (one_in(m, 4))
-        config.passes = next(m) | next(m) << 8;
+    if (one_in(m->in, 4))
+        config.passes = next(m->in) | next(m->in) << 8;
     Session *session;
     Status *status = session_new(m->f.graph, NULL, &config, &session);
     status_free(status);
-    for (unsigned calls = status ? 0 : 1 + below(m, 5); calls; calls--) {
+    for (unsigned calls = status ? 0 : 1 + below(m->in, 5); calls; calls--) {
         Call call;
         bool made = make_call(m, &call);
         Tensor out[EDGES] = {0};
-        if (made && one_in(m, 4)) {
+        if (made && one_in(m->in, 4)) {
             run_parts(m, session, &call);
         } else if (made) {
-            for (int again = 1 + (int)below(m, 2); again; again--) {
+            for (int again = 1 + (int)below(m->in, 2); again; again--) {
                 Status *failed = session_run(session, &call.signature, &run_settings_default, call.given, out);
                 if (!failed)
                     clear_all(out, call.signature.n_fetches);
@@ -442,10 +426,8 @@ static void run(Machine *m) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
     op_table_set(all_ops);
-    Machine m = {.at = bytes, .end = bytes + n, .drawn = 0x9e3779b97f4a7c15u, .n_frames = 1};
-    for (size_t i = 0; i < n; i++)
-        m.drawn = (m.drawn ^ bytes[i]) * 0x100000001b3u;
-    m.drawn |= 1;
+    Bytes in = bytes_of(bytes, n);
+    Machine m = {.in = &in, .n_frames = 1};
     Graph *graph;
     AUTO(status) Status *made = graph_new(&graph);
     if (made)

@@ -8,14 +8,14 @@
 #include "formula/formula.h"
 #include "ops/all_ops.h"
 #include "session/session.h"
+#include "bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 enum { INPUTS = 40, STEP_MS = 200, MOST_DEPTH = 3, MOST_LIST = 3 };
 
 typedef struct {
-    const uint8_t *at, *end;
-    uint64_t drawn;
+    Bytes *in;
     Graph *graph;
     Arena arena;
     TensorList tensors;
@@ -28,33 +28,16 @@ typedef struct {
     unsigned names;
 } Machine;
 
-static unsigned next(Machine *m) {
-    if (m->at < m->end)
-        return *m->at++;
-    m->drawn ^= m->drawn << 13;
-    m->drawn ^= m->drawn >> 7;
-    m->drawn ^= m->drawn << 17;
-    return (unsigned)(m->drawn >> 32) & 255;
-}
-
-static unsigned below(Machine *m, unsigned n) {
-    return next(m) % n;
-}
-
-static bool one_in(Machine *m, unsigned n) {
-    return below(m, n) == 0;
-}
-
 // ---- values
 
 static int64_t integer(Machine *m) {
     static const int64_t odd[] = {-1, -2, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN, 1 << 20, 255, -7};
-    return one_in(m, 12) ? odd[below(m, 10)] : below(m, 4);
+    return one_in(m->in, 12) ? odd[below(m->in, 10)] : below(m->in, 4);
 }
 
 static double real(Machine *m) {
     static const double odd[] = {-1, 0.5, 1e30, -1e30, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 1e-40, -0.0, 3e5};
-    return one_in(m, 3) ? odd[below(m, 10)] : below(m, 4);
+    return one_in(m->in, 3) ? odd[below(m->in, 10)] : below(m->in, 4);
 }
 
 // No path that can be written.
@@ -62,15 +45,15 @@ static Str text(Machine *m) {
     static const char *const texts[] = {"", "/nowhere/x", "/dev/null", "/%s/%d", "/nowhere/x-00000-of-00002", "/\xff\xc3"};
     static const char *const more[] = {"1", "-7.5e3", "nan", "a,b", "[1 2]", "SAME", "NHWC", "valid", "a b  c", "(a+)*\\1",
                                        "0x1p3", "\xe4\xb8\xad\xe6\x96\x87", "ij,jk->ik", "UTF-8", "true", ","};
-    return str_of(one_in(m, 2) ? texts[below(m, 6)] : more[below(m, 16)]);
+    return str_of(one_in(m->in, 2) ? texts[below(m->in, 6)] : more[below(m->in, 16)]);
 }
 
 static Shape any_shape(Machine *m) {
-    Shape shape = {.rank = (int)below(m, 5)};
-    if (one_in(m, 16))
-        shape.rank = (int)below(m, 9);
+    Shape shape = {.rank = (int)below(m->in, 5)};
+    if (one_in(m->in, 16))
+        shape.rank = (int)below(m->in, 9);
     for (int i = 0; i < shape.rank; i++)
-        shape.dims[i] = below(m, 8) ? 1 + below(m, 3) : below(m, 6);
+        shape.dims[i] = below(m->in, 8) ? 1 + below(m->in, 3) : below(m->in, 6);
     return shape;
 }
 
@@ -96,9 +79,9 @@ static bool fill(Machine *m, DType dtype, Shape shape, Tensor *out) {
         else if (dtype == DT_int32)
             *(int32_t *)element = (int32_t)integer(m);
         else if (dtype == DT_bool)
-            *(bool *)element = below(m, 2);
+            *(bool *)element = below(m->in, 2);
         else
-            memset(element, one_in(m, 3) ? (int)next(m) : 0, dtype_size(dtype));
+            memset(element, one_in(m->in, 3) ? (int)next(m->in) : 0, dtype_size(dtype));
     }
     return true;
 }
@@ -106,7 +89,7 @@ static bool fill(Machine *m, DType dtype, Shape shape, Tensor *out) {
 static DType any_type(Machine *m) {
     static const DType types[] = {DT_float, DT_int32, DT_int64, DT_double, DT_bool, DT_string, DT_half, DT_complex64, DT_uint8,
                                   DT_int8, DT_bfloat16, DT_qint8, DT_variant, DT_resource};
-    return types[one_in(m, 2) ? below(m, 4) : below(m, 14)];
+    return types[one_in(m->in, 2) ? below(m->in, 4) : below(m->in, 14)];
 }
 
 // ---- inputs
@@ -123,21 +106,21 @@ static const FormulaAttr *dtype_attr(DType dtype, FormulaAttr *room) {
 static const OpType *maker(Machine *m, DType dtype, bool is_ref) {
     static const char *const usual[] = {"VarHandleOp", "VariableV2", "FIFOQueueV2", "EmptyTensorList"};
     const OpType *type = NULL;
-    if (one_in(m, 2)) {
-        const char *name = dtype == DT_variant ? usual[3] : is_ref ? usual[1] : usual[one_in(m, 3) ? 2 : 0];
+    if (one_in(m->in, 2)) {
+        const char *name = dtype == DT_variant ? usual[3] : is_ref ? usual[1] : usual[one_in(m->in, 3) ? 2 : 0];
         status_free(op_type_find(str_of(name), &type));
         return type;
     }
     size_t n = 0;
     while (op_at(n))
         n++;
-    size_t start = (next(m) << 8 | next(m)) % n;
+    size_t start = (next(m->in) << 8 | next(m->in)) % n;
     for (size_t i = 0; i < n; i++) {
         Status *status = op_type_find(op_name(op_at((start + i) % n)), &type);
         status_free(status);
         const ArgSpec *given = !status && type->signature.n_outputs ? &type->signature.outputs[0] : NULL;
         bool fits = given && given->is_ref == is_ref && (is_ref || given->dtype == dtype);
-        if (fits && (type->signature.n_inputs == 0 || one_in(m, 4)))
+        if (fits && (type->signature.n_inputs == 0 || one_in(m->in, 4)))
             return type;
     }
     return NULL;
@@ -155,7 +138,7 @@ static Output input(Machine *m, DType dtype, bool is_ref, int depth) {
             return out;
         out.node = node;
         bool variable = str_is(type->name, "VarHandleOp");
-        if ((variable || str_is(type->name, "VariableV2")) && !one_in(m, 8)) {
+        if ((variable || str_is(type->name, "VariableV2")) && !one_in(m->in, 8)) {
             Output pair[] = {out, input(m, node_type(node, "dtype"), false, MOST_DEPTH)};
             m->before = pair[1].node ? formula_op(&f, variable ? "AssignVariableOp" : "Assign", pair, 2, NULL).node : NULL;
             if (!m->before)
@@ -165,7 +148,7 @@ static Output input(Machine *m, DType dtype, bool is_ref, int depth) {
         return out;
     }
     Tensor value;
-    if (!fill(m, dtype, one_in(m, 4) ? any_shape(m) : one_in(m, 4) ? SCALAR_SHAPE : m->shape, &value))
+    if (!fill(m, dtype, one_in(m->in, 4) ? any_shape(m) : one_in(m->in, 4) ? SCALAR_SHAPE : m->shape, &value))
         return out;
     if (m->fed && m->n_feeds < INPUTS) {
         FormulaAttr attrs[] = {{"dtype", ATTR_OF_TYPE(dtype)}, {m->shaped ? "shape" : NULL, {.kind = ATTR_SHAPE, .shape = &value.shape}}, {0}};
@@ -193,34 +176,34 @@ static AttrValue *list(Machine *m, AttrValue *v, int n) {
 }
 
 static DType allowed_type(Machine *m, const AttrSpec *spec) {
-    if (spec->allowed.is_list && spec->allowed.kind == ATTR_TYPE && spec->allowed.n && !one_in(m, 16))
-        return spec->allowed.types[below(m, (unsigned)spec->allowed.n)];
+    if (spec->allowed.is_list && spec->allowed.kind == ATTR_TYPE && spec->allowed.n && !one_in(m->in, 16))
+        return spec->allowed.types[below(m->in, (unsigned)spec->allowed.n)];
     return any_type(m);
 }
 
 static Str allowed_text(Machine *m, const AttrSpec *spec) {
-    if (spec->allowed.is_list && spec->allowed.kind == ATTR_STRING && spec->allowed.n && !one_in(m, 16))
-        return spec->allowed.ss[below(m, (unsigned)spec->allowed.n)];
+    if (spec->allowed.is_list && spec->allowed.kind == ATTR_STRING && spec->allowed.n && !one_in(m->in, 16))
+        return spec->allowed.ss[below(m->in, (unsigned)spec->allowed.n)];
     return text(m);
 }
 
 static AttrValue attribute(Machine *m, const AttrSpec *spec) {
     AttrValue v = {.kind = spec->kind};
-    int n = spec->is_list ? (int)below(m, 6) : 1;
+    int n = spec->is_list ? (int)below(m->in, 6) : 1;
     if (spec->is_list)
         list(m, &v, n);
     for (int i = 0; i < n; i++) {
         switch (spec->kind) {
         case ATTR_INT: *(spec->is_list ? &v.is[i] : &v.i) = integer(m); break;
         case ATTR_FLOAT: *(spec->is_list ? &v.fs[i] : &v.f) = (float)real(m); break;
-        case ATTR_BOOL: *(spec->is_list ? &v.bs[i] : &v.b) = below(m, 2); break;
+        case ATTR_BOOL: *(spec->is_list ? &v.bs[i] : &v.b) = below(m->in, 2); break;
         case ATTR_TYPE: *(spec->is_list ? &v.types[i] : &v.type) = allowed_type(m, spec); break;
         case ATTR_STRING: *(spec->is_list ? &v.ss[i] : &v.s) = allowed_text(m, spec); break;
         case ATTR_SHAPE:
             if (!spec->is_list)
                 v.shape = arena_alloc(&m->arena, sizeof(Shape));
-            v.shape[i] = one_in(m, 4) ? UNKNOWN_SHAPE : any_shape(m);
-            if (v.shape[i].rank > 0 && one_in(m, 4))
+            v.shape[i] = one_in(m->in, 4) ? UNKNOWN_SHAPE : any_shape(m);
+            if (v.shape[i].rank > 0 && one_in(m->in, 4))
                 v.shape[i].dims[0] = -1;
             break;
         default: return (AttrValue){0};
@@ -234,7 +217,7 @@ static AttrValue attribute(Machine *m, const AttrSpec *spec) {
 static int list_length(const Signature *s, const ArgSpec *arg, const AttrValue *attrs, Machine *m) {
     if (arg->number_attr >= 0) {
         int64_t n = attrs[arg->number_attr].i;
-        return n > 0 && n <= MOST_LIST ? (int)n : (int)below(m, MOST_LIST + 1);
+        return n > 0 && n <= MOST_LIST ? (int)n : (int)below(m->in, MOST_LIST + 1);
     }
     (void)s;
     return arg->list_attr >= 0 ? attrs[arg->list_attr].n : 1;
@@ -251,9 +234,9 @@ static void add_inputs(Machine *m, const Signature *s, const AttrValue *attrs, i
                         : arg->type_attr >= 0       ? attrs[arg->type_attr].type
                         : attrs[arg->list_attr].n   ? attrs[arg->list_attr].types[k]
                                                     : DT_float;
-            if (one_in(m, 60))
+            if (one_in(m->in, 60))
                 dtype = any_type(m);
-            edges[k] = input(m, dtype, arg->is_ref && !one_in(m, 30), depth);
+            edges[k] = input(m, dtype, arg->is_ref && !one_in(m->in, 30), depth);
         }
         if (arg->number_attr >= 0 || arg->list_attr >= 0)
             builder_input_list(builder, edges, n);
@@ -268,14 +251,15 @@ static Status *make(Machine *m, const OpType *type, int depth, Node **out) {
     NEED_MEMORY(attrs);
     for (int i = 0; i < s->n_attrs; i++) {
         attrs[i] = attribute(m, &s->attrs[i]);
-        if (s->attrs[i].has_default && !one_in(m, 3))
+        if (s->attrs[i].has_default && !one_in(m->in, 3))
             attrs[i] = s->attrs[i].fallback;
     }
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, m->graph, type->name, str_format(&m->arena, "n%u", m->names++));
     add_inputs(m, s, attrs, depth, &builder);
     for (int i = 0; i < s->n_attrs; i++)
-        if (attrs[i].kind != ATTR_NONE && attrs[i].kind != ATTR_TENSOR && attrs[i].kind != ATTR_FUNC && !one_in(m, 40))
+        if (attrs[i].kind != ATTR_NONE && attrs[i].kind != ATTR_TENSOR && attrs[i].kind != ATTR_FUNC &&
+            !one_in(m->in, 40))
             builder_attr(&builder, s->attrs[i].name, &attrs[i]);
     if (m->before && depth == 0)
         builder_control(&builder, m->before);
@@ -305,7 +289,7 @@ static void run_all(Machine *m, Node *node) {
         return;
     for (int again = 0; again < 2; again++)
         run_one(m, session, (Output){node->n_outputs ? node : NULL, 0}, node);
-    Output x = node->n_inputs ? node->inputs[below(m, (unsigned)node->n_inputs)] : (Output){0}, dx = {0};
+    Output x = node->n_inputs ? node->inputs[below(m->in, (unsigned)node->n_inputs)] : (Output){0}, dx = {0};
     if (x.node && node->n_outputs && dtype_is_float(output_type((Output){node, 0})) && dtype_is_float(output_type(x)))
         status_free(autodiff_gradients(m->graph, STR(""), &(Output){node, 0}, 1, &x, 1, NULL, &dx));
     if (dx.node)
@@ -315,18 +299,16 @@ static void run_all(Machine *m, Node *node) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
     op_table_set(all_ops);
-    Machine m = {.at = bytes, .end = bytes + n, .drawn = 0x9e3779b97f4a7c15u};
-    for (size_t i = 0; i < n; i++)
-        m.drawn = (m.drawn ^ bytes[i]) * 0x100000001b3u;
-    m.drawn |= 1;
+    Bytes in = bytes_of(bytes, n);
+    Machine m = {.in = &in};
     static size_t n_ops;
     while (op_at(n_ops))
         n_ops++;
     const OpType *type;
-    size_t which = (size_t)(next(&m) | next(&m) << 8) % n_ops;
+    size_t which = (size_t)(next(m.in) | next(m.in) << 8) % n_ops;
     AUTO(status) Status *status = op_type_find(op_name(op_at(which)), &type);
-    m.fed = one_in(&m, 2);
-    m.shaped = one_in(&m, 2);
+    m.fed = one_in(m.in, 2);
+    m.shaped = one_in(m.in, 2);
     m.shape = any_shape(&m);
     if (!status)
         status = graph_new(&m.graph);
