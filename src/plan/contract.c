@@ -186,7 +186,8 @@ static Status *take_in(Draft *draft, Node *node, const Intake *intake, int first
 static Status *try_intake(Draft *draft, Node *node) {
     int first, n;
     for (const Intake *intake = node_op(node)->intake; intake; intake = intake->other)
-        if (node_input_arg(node, str_of(intake->input), &first, &n) >= 0 && joins(draft, node, intake, first, n))
+        if (draft_has_kernel(draft, node, intake->op) && node_input_arg(node, str_of(intake->input), &first, &n) >= 0 &&
+            joins(draft, node, intake, first, n))
             return take_in(draft, node, intake, first, n);
     return OK;
 }
@@ -197,12 +198,9 @@ Status *pass_contract(Draft *draft) {
         Node *root = draft->graph->nodes.p[i], *chain[MOST_TAKEN];
         if (!root || !node_op(root) || (!node_op(root)->contraction && !node_op(root)->intake))
             continue;
-        const Device *device = device_set_find(draft->options->devices, root->device);
-        if (!device || !device->type->host)
-            continue;
         if (node_op(root)->intake)
             TRY(try_intake(draft, root));
-        if (!node_op(root)->contraction)
+        if (!node_op(root)->contraction || !draft_has_kernel(draft, root, node_op(root)->contraction->op))
             continue;
         int taken = collect(draft, root, chain);
         bool good = true;

@@ -12,6 +12,7 @@
 #include "plan/pass.h"
 
 enum { MOST_STEPS = 32, MOST_INPUTS = 16, LEAST_ELEMENTS = 512 };
+static const char FUSED[] = "_Fused";  // the op that stands for a chain
 
 typedef struct {
     Node *nodes[MOST_STEPS];    // readers before producers
@@ -62,8 +63,7 @@ static bool is_fusible(const Draft *draft, Node *node) {
     int64_t count = shape_count(&node->output_shapes[0]);
     if (count >= 0 && count < LEAST_ELEMENTS)
         return false;
-    const Device *device = device_set_find(draft->options->devices, node->device);
-    return device && device->type->host;
+    return draft_has_kernel(draft, node, FUSED);
 }
 
 static bool may_be_equal(const Shape *a, const Shape *b) {
@@ -167,7 +167,7 @@ static Status *make_fused(Draft *draft, const Chain *chain) {
     AttrValue args_value = {.kind = ATTR_INT, .is_list = true, .n = 3 * chain->n_steps, .is = args};
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
-    builder_init(&builder, draft->graph, STR("_Fused"), str_format(&arena, "%.*s/_fused", STR_ARGS(root->name)));
+    builder_init(&builder, draft->graph, str_of(FUSED), str_format(&arena, "%.*s/_fused", STR_ARGS(root->name)));
     builder_device(&builder, root->device);
     builder_input_list(&builder, chain->inputs, chain->n_inputs);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(root->output_types[0]));

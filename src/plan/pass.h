@@ -57,5 +57,7 @@ FALLIBLE Status *recompute_offer(Draft *draft, Node ***order, size_t *n);
 
 // ---- draft.c
 bool draft_is_target(const Draft *draft, const Node *node);
+// Whether the device of the node, which was placed, has a kernel of that op for the node's element type.
+bool draft_has_kernel(const Draft *draft, const Node *node, const char *op);
 // Whether deadness may travel: something switches, merges or loops.
 bool draft_has_flow(const Draft *draft);

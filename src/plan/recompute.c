@@ -19,8 +19,7 @@ typedef struct {
 } Offers;
 
 static bool is_plain(const Draft *draft, const Node *node) {
-    const Device *device = device_set_find(draft->options->devices, node->device);
-    return device && device->type->host && !node->type->dynamic && !draft_is_target(draft, node);
+    return !node->type->dynamic && !draft_is_target(draft, node);
 }
 
 // By when the value is read for the last time; -1: by something that may keep it.
@@ -99,7 +98,8 @@ static Status *offer(Offers *offers, Node *node, int32_t late, int32_t place) {
 
 static Status *consider(Offers *offers, Node *node) {
     const Op *op = node_op(node);
-    if (!op || !op->recompute || !is_plain(offers->draft, node) || !op->recompute->can(node))
+    if (!op || !op->recompute || !is_plain(offers->draft, node) ||
+        !draft_has_kernel(offers->draft, node, op->recompute->op) || !op->recompute->can(node))
         return OK;
     int32_t early = 0, late = first_late(offers->draft, node, &early);
     if (!late || !late_readers_compute(node, late))
