@@ -2,7 +2,7 @@
 // refusals.
 #include <check.h>
 
-#include "autodiff/toy_evaluator.h"
+#include "autodiff/toy_evaluator_test.h"
 #include "base/suite_test.h"
 #include "graph/function.h"
 #include "graph/graph_def.h"

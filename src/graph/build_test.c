@@ -3,7 +3,7 @@
 
 #include "base/suite_test.h"
 #include "graph/build.h"
-#include "graph/toy_ops.h"
+#include "graph/toy_ops_test.h"
 
 static Graph *graph;
 static Node *x, *w, *i, *s;

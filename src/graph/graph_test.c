@@ -6,7 +6,7 @@
 #include "base/suite_test.h"
 #include "graph/function.h"
 #include "graph/graph.h"
-#include "graph/toy_ops.h"
+#include "graph/toy_ops_test.h"
 
 static Graph *graph;
 

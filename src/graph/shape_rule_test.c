@@ -4,7 +4,7 @@
 #include "base/suite_test.h"
 #include "graph/known_ops.h"
 #include "graph/shape_rule.h"
-#include "graph/toy_ops.h"
+#include "graph/toy_ops_test.h"
 
 static Graph *graph;
 

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "base/suite_test.h"
-#include "graph/toy_ops.h"
+#include "graph/toy_ops_test.h"
 
 static Graph *graph;
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <math.h>
 
-#include "autodiff/toy_math.h"
+#include "autodiff/toy_math_test.h"
 #include "formula/lower.h"
 
 typedef struct ToyValue ToyValue;
