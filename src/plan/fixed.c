@@ -172,6 +172,16 @@ static void list_runs(Specialising *s) {
     }
 }
 
+static Status *size_fresh(const Plan *plan, Fixed *fixed) {
+    fixed->fresh_bytes = ARENA_ARRAY(&fixed->arena, size_t, fixed->n_fresh);
+    NEED_MEMORY(fixed->fresh_bytes);
+    for (int32_t i = 0; i < fixed->n_fresh; i++) {
+        int32_t slot = fixed->fresh[i];
+        TRY(shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &fixed->fresh_bytes[i]));
+    }
+    return OK;
+}
+
 // Whether the heavy nodes, one after the other, take longer than the longest path through them: with kernels of one thread
 // each, and threads to spare.
 static bool has_branches(const Specialising *s, int64_t *finish) {
@@ -255,7 +265,7 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     s->fixed->branches = has_branches(s, finish);
     TRY(specialising_pack(s));
     list_runs(s);
-    return OK;
+    return size_fresh(plan, s->fixed);
 }
 
 Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {

@@ -35,6 +35,7 @@ typedef struct Fixed {
     int32_t *run;             // nodes to run, in order
     int32_t n_run;
     int32_t *fresh;           // slots that escape: given a new buffer at the start of each step
+    size_t *fresh_bytes;      // of each
     int32_t n_fresh;
     int32_t *lent;            // n_slots: the fresh slot that is written over this one, whose buffer both have; -1: none
     int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release

@@ -159,6 +159,14 @@ static int by_node(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
+// Mostly they are.
+static bool is_sorted(const PlanEdge *edges, int32_t n) {
+    for (int32_t i = 1; i < n; i++)
+        if (edges[i - 1].node > edges[i].node)
+            return false;
+    return true;
+}
+
 static Status *list_edges(Ordering *o) {
     Plan *plan = o->plan;
     size_t n = 0;
@@ -177,7 +185,8 @@ static Status *list_edges(Ordering *o) {
                 plan->edges[at++] = (PlanEdge){.node = use.node->mark, .input = use.input, .output = use.index};
         }
         p->n_edges = at - p->edges;
-        qsort(plan->edges + p->edges, (size_t)p->n_edges, sizeof *plan->edges, by_node);
+        if (!is_sorted(plan->edges + p->edges, p->n_edges))
+            qsort(plan->edges + p->edges, (size_t)p->n_edges, sizeof *plan->edges, by_node);
     }
     return OK;
 }

@@ -262,13 +262,11 @@ Status *list_new_buffers(Step *step) {
         int32_t slot = fixed->fresh[i];
         const PlanSlot *info = &step->plan->slots[slot];
         Tensor *tensor = &step->slots[slot];
-        size_t bytes;
         if (fixed->lent[slot] >= 0 || tensor->buffer)
             continue;
-        TRY(shape_bytes(&tensor->shape, tensor->dtype, &bytes));
         const Binding *maker = &step->plan->nodes[info->producer].binding;
         Allocator *allocator = info->host ? &host_allocator : maker->device->allocator;
-        TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, bytes, &tensor->buffer)));
+        TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, fixed->fresh_bytes[i], &tensor->buffer)));
         tensor->data = tensor->buffer->data;
     }
     for (int32_t i = 0; i < fixed->n_fresh; i++) {
