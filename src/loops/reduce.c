@@ -70,12 +70,15 @@ static void collapse(const Shape *shape, uint32_t axes, ReducePlan *plan) {
     }
 }
 
-// Cuts the work: by outputs where there are enough of them, else also along the longest folded dimension.
+// Cuts the work: by outputs where there are enough of them (rows of 48, cut in 16, took 30 times as long), else also along
+// the longest folded dimension.
 static void cut(ReducePlan *plan) {
+    int64_t total = plan->outputs * plan->folded;
     plan->splits = 1;
     plan->inner_reduced = plan->rank == 0 || plan->reduced[plan->rank - 1];
     if (plan->inner_reduced) {
-        plan->per_unit = max_i64(1, UNIT / max_i64(1, plan->folded));
+        int64_t even = total >= SPLIT_FROM && plan->outputs >= SPLITS ? plan->outputs / SPLITS : plan->outputs;
+        plan->per_unit = max_i64(1, min_i64(even, UNIT / max_i64(1, plan->folded)));
         plan->blocks = div_up(plan->outputs, plan->per_unit);
     } else {
         plan->columns = plan->dims[plan->rank - 1];
@@ -84,7 +87,6 @@ static void cut(ReducePlan *plan) {
         int64_t cuts = plan->width ? div_up(plan->columns, plan->width) : 0;
         plan->blocks = plan->columns ? plan->outputs / plan->columns * cuts : 0;
     }
-    int64_t total = plan->outputs * plan->folded;
     if (plan->blocks > 0 && plan->blocks < SPLITS && total >= SPLIT_FROM) {
         for (int i = 0; i < plan->rank; i++)
             if (plan->reduced[i] && (plan->splits == 1 || plan->dims[i] > plan->dims[plan->split_dim])) {
