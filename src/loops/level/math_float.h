@@ -1,8 +1,8 @@
 // Float functions that vectorise — polynomials and selects in plain C, no table, no branch, no library call.
 //
-// The hot ones (exp, log, log1p, tanh, sigmoid, erf, softplus) compute in float, error 1 to 2 ulp. The others compute in double, where
-// short series are exact enough for a correctly rounded float nearly always. A clamp is written `x > c ? c : x`, so
-// that NaN passes through.
+// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2 ulp (erfc 5). The
+// others compute in double, where short series are exact enough for a correctly rounded float nearly always. A clamp is
+// written `x > c ? c : x`, so that NaN passes through.
 #pragma once
 #include <math.h>
 
@@ -60,18 +60,25 @@ INLINE float f32_trunc(float x) {
     return __builtin_copysignf(f32_floor(f32_fabs(x)), x);
 }
 
-// e^r, where x = k ln 2 + r, |r| <= ln 2 / 2; k is in the low bits of *shifted.
-INLINE float f32_exp_of_rest(float x, float *out_shifted) {
-    float shifted = *out_shifted = x * 1.44269504089f + 12582912.0f;
-    float kf = shifted - 12582912.0f;
-    float r = x - kf * 0.693359375f;
-    r = r + kf * 2.12194440e-4f;
+// e^r - 1 for |r| <= ln 2 / 2.
+INLINE float f32_expm1_series(float r) {
     float p = 0.0013814219773927751f;
     p = p * r + 0.0083688988742079678f;
     p = p * r + 0.04166840576586673f;
     p = p * r + 0.16666519127926491f;
     p = p * r + 0.49999993346222132f;
-    return p * (r * r) + r + 1.0f;
+    return p * (r * r) + r;
+}
+
+// e^r - 1, where x = k ln 2 + r; k is in the low bits of *shifted.
+INLINE float f32_expm1_of_rest(float x, float *out_shifted) {
+    float shifted = *out_shifted = x * 1.44269504089f + 12582912.0f;
+    float kf = shifted - 12582912.0f;
+    float r = x - kf * 0.693359375f;
+    return f32_expm1_series(r + kf * 2.12194440e-4f);
+}
+INLINE float f32_exp_of_rest(float x, float *out_shifted) {
+    return f32_expm1_of_rest(x, out_shifted) + 1.0f;
 }
 
 // e^x: two scalings by halves of k reach both infinity and the subnormals.
@@ -133,6 +140,43 @@ INLINE float f32_log1p(float x) {
     y = x == (float)INFINITY || x == 0 ? x : y;
     y = u == 0 ? -(float)INFINITY : y;
     return u < 0 || x != x ? (float)NAN : y;
+}
+
+// e^x - 1 = (e^r - 1) 2^k + (2^k - 1), exact in its second part; 2^k in two halves, since k may be 128.
+INLINE float f32_expm1(float x) {
+    float z = x > 89.0f ? 89.0f : x;
+    z = z < -30.0f ? -30.0f : z;
+    float shifted, p = f32_expm1_of_rest(z, &shifted);
+    int32_t k = (int32_t)(float_bits(shifted) - 0x4b400000u), half = k >> 1;
+    float first = float_of_bits((uint32_t)(half + 127) << 23);
+    float second = float_of_bits((uint32_t)(k - half + 127) << 23);
+    float inverse = float_of_bits((uint32_t)(half - k + 127) << 23);
+    return x == 0 ? x : (p * first + (first - inverse)) * second;
+}
+
+// erfc x = t e^(-x^2) P(2 t - 1) with t = 1 / (1 + x / 2). x^2 is the square of what 12 bits hold, which is exact, and the rest.
+INLINE float f32_erfc(float x) {
+    float a = f32_fabs(x);
+    a = a > 10.5f ? 10.5f : a;
+    float t = 1.0f / (1.0f + 0.5f * a), u = 2.0f * t - 1.0f;
+    float p = 3.6559445e-05f;
+    p = p * u - 2.6723218e-05f;
+    p = p * u - 0.00029673767f;
+    p = p * u + 0.00041919375f;
+    p = p * u + 0.0015307381f;
+    p = p * u - 0.0032389852f;
+    p = p * u - 0.0107526272f;
+    p = p * u + 0.018221025f;
+    p = p * u + 0.13973586f;
+    p = p * u + 0.34358034f;
+    p = p * u + 0.51079135f;
+    float head = float_of_bits(float_bits(a) & 0xfffff000u), rest = (head - a) * (a + head);
+    float shifted = head * head * -1.44269504089f + 12582912.0f, kf = shifted - 12582912.0f;
+    float r = (-(head * head) - kf * 0.693359375f) + (kf * 2.12194440e-4f + rest);
+    float w = p * t, y = w + w * f32_expm1_series(r);
+    int32_t k = (int32_t)(float_bits(shifted) - 0x4b400000u), half = k >> 1;
+    y = y * float_of_bits((uint32_t)(half + 127) << 23) * float_of_bits((uint32_t)(k - half + 127) << 23);
+    return x < 0 ? 2.0f - y : y;
 }
 
 INLINE float f32_tanh(float x) {
@@ -243,17 +287,6 @@ INLINE double wide_log1p(double x) {
     return x < 0.01 && x > -0.01 ? small : big;
 }
 
-INLINE double wide_expm1(double x) {
-    double p = 1.0 / 720;
-    p = p * x + 1.0 / 120;
-    p = p * x + 1.0 / 24;
-    p = p * x + 1.0 / 6;
-    p = p * x + 0.5;
-    double small = p * (x * x) + x;
-    double big = wide_exp(x) - 1;
-    return x < 0.01 && x > -0.01 ? small : big;
-}
-
 INLINE double wide_atan(double x) {
     double a = __builtin_fabs(x);
     double inner = a > 1 ? 1 / a : a;
@@ -318,7 +351,6 @@ INLINE double wide_cos(double x) {
     return double_of_bits(double_bits(y) ^ (((k + 1) & 2) << 62));
 }
 
-INLINE float f32_expm1(float x) { return (float)wide_expm1((double)x); }
 // Arguments that wide_quarter can't reduce go to the C library, a block at a time.
 INLINE bool f32_is_wide(float x) { return f32_fabs(x) > 1e6f; }
 #define f32_careful_sin sinf
@@ -392,32 +424,6 @@ INLINE float f32_selu(float x) {
 INLINE double wide_fraction(double x) {
     double rounded = (x + 6755399441055744.0) - 6755399441055744.0;
     return __builtin_fabs(x) < 0x1p40 ? x - rounded : x - x;
-}
-
-// erfc x = t e^(-x^2 + P(2 t - 1)) with t = 1 / (1 + x / 2).
-INLINE float f32_erfc(float x) {
-    double a = __builtin_fabs((double)x);
-    a = a > 28 ? 28 : a;
-    double t = 1 / (1 + 0.5 * a), u = 2 * t - 1;
-    double p = 3.1138647506839814e-06;
-    p = p * u - 3.5094721157979641e-06;
-    p = p * u - 2.0862228623059958e-05;
-    p = p * u + 3.417108953984585e-05;
-    p = p * u + 6.2784607446718808e-05;
-    p = p * u - 0.00017511024288615696;
-    p = p * u - 8.9092068812357132e-05;
-    p = p * u + 0.00067375724588634338;
-    p = p * u - 0.00014771687883054332;
-    p = p * u - 0.0023457877431627243;
-    p = p * u + 0.0017591951743894656;
-    p = p * u + 0.0088249315069642634;
-    p = p * u - 0.0098727127198418307;
-    p = p * u - 0.046895609682087738;
-    p = p * u + 0.047343307645955804;
-    p = p * u + 0.67264322396728349;
-    p = p * u - 0.6717940840612584;
-    double y = t * wide_exp(p - a * a);
-    return x < 0 ? (float)(2 - y) : (float)y;
 }
 
 // A choice by bits. Where many values hang on one comparison the compiler would make branches of it, and the loop scalar.
