@@ -48,6 +48,24 @@ static Output unspread(Formula *f, Output spread, int depth) {
     return column.node ? Reshape(column, formula_ints(f, out.dims, out.rank, DT_int64)) : column;
 }
 
+// x to a constant power that is a product, a root or their inverse; TensorFlow's rewriting does the same.
+static Output simple_power(Formula *f) {
+    static const struct {
+        double power;
+        const char *op;
+    } roots[] = {{0.5, "Sqrt"}, {-0.5, "Rsqrt"}, {-1, "Reciprocal"}};
+    Output x = f->x[0];
+    const Tensor *y = output_constant(f->x[1]);
+    DType dtype = output_type(x);
+    if (!y || y->shape.rank || (dtype != DT_float && dtype != DT_double))
+        return (Output){0};
+    double power = dtype == DT_float ? (double)*(const float *)y->data : *(const double *)y->data;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+        if (power == roots[i].power)
+            return formula_1(f, roots[i].op, x);
+    return power == 2 ? formula_1(f, "Square", x) : power == 3 ? Mul(formula_1(f, "Square", x), x) : (Output){0};
+}
+
 // Beside a value of that extent it needn't be: the op spreads it itself.
 static void simplify(Formula *f, const char *op) {
     enum { DEPTH = 4 };
@@ -56,6 +74,8 @@ static void simplify(Formula *f, const char *op) {
         f->results[0] = conv_simplify_product(f);
     else if (str_is(name, "Add") || str_is(name, "AddV2"))
         f->results[0] = conv_simplify_sum(f);
+    else if (str_is(name, "Pow"))
+        f->results[0] = simple_power(f);
     if (f->results[0].node)
         return;
     for (int i = 0; i < 2; i++) {
