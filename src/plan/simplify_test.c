@@ -71,6 +71,39 @@ START_TEST(factors_become_part_of_filters) {
 }
 END_TEST
 
+// Layers over sequences are products and convolutions in another shape, and then the bias.
+START_TEST(epilogues_go_before_a_new_shape) {
+    Formula *f = &formula;
+    uint32_t passes = BIT(PASS_SIMPLIFY) | BIT(PASS_FOLD) | BIT(PASS_CONTRACT);
+    Output x = placeholder(SHAPE(4, 6)), bias = constant_ramp(SHAPE(8), 0.1f);
+    Output product = Op("MatMul", x, constant_ramp(SHAPE(6, 8), 0.05f));
+    Output y = Op("Relu", Op("BiasAdd", Reshape(product, Ints(2, 2, 8)), bias));
+    Output other = Op("BiasAdd", Reshape(product, Ints(4, 2, 4)), constant_ramp(SHAPE(4), 0.1f));
+    Output both[] = {y, Reshape(product, Ints(2, 2, 8))};
+    GOOD(f->status);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, "_FusedMatMul"), 1);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, "BiasAdd"), 0);
+    ck_assert_int_eq(count_of(passes, &x, 1, &y, 1, "Relu"), 0);
+    ck_assert_int_eq(count_of(passes, &x, 1, &other, 1, "_FusedMatMul"), 0);  // other channels
+    ck_assert_int_eq(count_of(passes, &x, 1, both, 2, "_FusedMatMul"), 0);    // the product is fetched, too
+    check_alike(passes, x, SHAPE(4, 6), y);
+    check_alike(passes, x, SHAPE(4, 6), other);
+}
+END_TEST
+
+START_TEST(simple_powers_are_products_and_roots) {
+    Formula *f = &formula;
+    static const float powers[] = {2, 3, 0.5f, -0.5f, -1, 2.5f};
+    Output x = placeholder(SHAPE(5, 7)), positive = Add(Op("Square", x), Scalar(0.5, x));
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
+        Output y = Pow(positive, Scalar((double)powers[i], x));
+        GOOD(f->status);
+        ck_assert_int_eq(count_of(BIT(PASS_SIMPLIFY), &x, 1, &y, 1, "Pow"), i == 5);
+        check_alike(BIT(PASS_SIMPLIFY), x, SHAPE(5, 7), y);
+    }
+}
+END_TEST
+
 START_TEST(factors_stay_where_they_are_no_part_of_filters) {
     Formula *f = &formula;
     uint32_t passes = BIT(PASS_SIMPLIFY) | BIT(PASS_FOLD) | BIT(PASS_CONTRACT);
@@ -140,6 +173,8 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, factors_become_part_of_filters);
+    tcase_add_test(tests, epilogues_go_before_a_new_shape);
+    tcase_add_test(tests, simple_powers_are_products_and_roots);
     tcase_add_test(tests, factors_stay_where_they_are_no_part_of_filters);
     tcase_add_test(tests, loops_keep_what_ops_expand_to);
     tcase_add_test(tests, large_constants_are_folded_where_they_are_replaced);

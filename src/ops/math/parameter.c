@@ -1,5 +1,6 @@
 // LeakyRelu, LeakyReluGrad, ApproximateEqual, ClipByValue — elementwise ops with a parameter or a third input.
 #include "ops/math/elementwise.h"
+#include "ops/nn/epilogue.h"
 
 static void leaky_grad(Formula *f) {
     f->dx[0] = Like("LeakyReluGrad", f->dy[0], f->x[0]);
@@ -14,6 +15,7 @@ const Op op_LeakyRelu = {
     .signature = "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: {half, bfloat16, float, double} = float",
     .doc = "The element where it is positive, else alpha times it.", .shape = shape_unchanged, .grad = leaky_grad,
     ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE, .row = &LeakyRelu_row,
+    .simplify = epilogue_before_reshape,
 };
 static const ElementwiseRow LeakyReluGrad_row = {ELEMENTWISE_LeakyReluGrad, "alpha"};
 const Op op_LeakyReluGrad = {

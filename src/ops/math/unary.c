@@ -1,5 +1,6 @@
 // Unary — every op that makes one element of one: a row of unary.def each.
 #include "ops/math/elementwise.h"
+#include "ops/nn/epilogue.h"
 
 #define NOTHING NONE  // the gradient is zero by nature
 
@@ -19,7 +20,7 @@
     const Op op_##Name = {                                                                                 \
         .signature = #Name "(" #in ": T) -> " #out ": T; T: {" types "}", .doc = text,                     \
         .shape = shape_unchanged, .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0),              \
-        .flags = OP_ELEMENTWISE, .row = &Name##_row,                                                       \
+        .flags = OP_ELEMENTWISE, .row = &Name##_row, .simplify = epilogue_before_reshape,                  \
     };
 #define UNARY_TO_BOOL(Name, types, text)                                                                   \
     const Op op_##Name = {                                                                                 \

@@ -1,6 +1,7 @@
 // Bias — a value per channel, added to every pixel; and the gradient, the sum over all pixels.
 #include "loops/broadcast.h"
 #include "loops/reduce.h"
+#include "ops/nn/epilogue.h"
 #include "ops/op.h"
 
 static bool in_planes(const Node *node) {
@@ -109,7 +110,7 @@ static void bias_grad(Formula *f) {
         .signature = #Name "(value: T, bias: T) -> output: T; " NUMBER_TYPES more,                                 \
         .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,        \
         .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),                   \
-        .cpu = ANY_TYPE(bias_run), .same_rows = 1,                                                                 \
+        .cpu = ANY_TYPE(bias_run), .same_rows = 1, .simplify = epilogue_before_reshape,                            \
     };
 BIAS_OP(BiasAdd, FORMATS)
 BIAS_OP(BiasAddV1, "")

@@ -1,6 +1,8 @@
 // Epilogues of nodes — see epilogue.h.
 #include "ops/nn/epilogue.h"
 
+#include <stdio.h>
+
 #include "formula/ops.h"
 
 typedef enum { PART_NONE, PART_BIAS, PART_SUM, PART_ACTIVATION } Part;
@@ -24,6 +26,11 @@ static int activation_named(Str name) {
         if (str_is(name, activations[i].name))
             return i;
     return -1;
+}
+
+static bool in_planes(const Node *node) {
+    const AttrValue *format = node_attr_find(node, "data_format");
+    return format && (str_is(format->s, "NCHW") || str_is(format->s, "NCDHW"));
 }
 
 // ---------------------------------------- of a node
@@ -127,12 +134,53 @@ void epilogue_simplify(Formula *f, const char *op, bool sums) {
     f->results[0] = y;
 }
 
-// ---------------------------------------- in a graph
+// ---------------------------------------- in front of a new shape
 
-static bool in_planes(const Node *node) {
-    const AttrValue *format = node_attr_find(node, "data_format");
-    return format && (str_is(format->s, "NCHW") || str_is(format->s, "NCDHW"));
+// What Reshape, Squeeze or ExpandDims names anew, its last dimension kept, where nobody else reads it.
+static Output reshaped(Output value) {
+    const Node *node = value.node;
+    bool names = str_is(node->type->name, "Reshape") || str_is(node->type->name, "Squeeze") ||
+                 str_is(node->type->name, "ExpandDims");
+    if (!names || node->uses.n != 1 || node->n_controls)
+        return (Output){0};
+    Output from = node->inputs[0];
+    const Shape *in = output_shape(from), *out = output_shape(value);
+    bool keeps = in->rank >= 2 && out->rank >= 2 && in->dims[in->rank - 1] > 0 &&
+                 in->dims[in->rank - 1] == out->dims[out->rank - 1];
+    return keeps && from.node->uses.n == 1 ? from : (Output){0};
 }
+
+static bool ends_in_epilogue(const Node *node) {
+    const Op *op = node_op(node);
+    return str_is(node->type->name, "BiasAdd") || (op && op->contraction && op->contraction->write == epilogue_write);
+}
+
+// One unknown extent is what the others leave.
+static Output in_shape_of(Formula *f, Output y, Output shaped) {
+    const Shape *shape = output_shape(shaped);
+    int unknown = 0;
+    for (int i = 0; i < shape->rank; i++)
+        unknown += shape->dims[i] < 0;
+    if (unknown <= 1)
+        return Reshape(y, formula_ints(f, shape->dims, shape->rank, DT_int64));
+    return str_is(shaped.node->type->name, "Reshape") ? Reshape(y, shaped.node->inputs[1]) : (Output){0};
+}
+
+void epilogue_before_reshape(Formula *f) {
+    Str name = f->node->type->name;
+    bool bias = str_is(name, "BiasAdd");
+    if (!bias && activation_named(name) < 0)
+        return;
+    Output from = reshaped(f->x[0]);
+    if (!from.node || in_planes(f->node) || in_planes(from.node) || !ends_in_epilogue(from.node))
+        return;
+    Output in[] = {from, bias ? f->x[1] : (Output){0}};
+    char op[FORMULA_NAME];
+    snprintf(op, sizeof op, "%.*s", STR_ARGS(name));
+    f->results[0] = in_shape_of(f, formula_alike(f, op, in, f->n_x), f->x[0]);
+}
+
+// ---------------------------------------- in a graph
 
 // What a node of two inputs adds to the chain's last.
 static Output other_input(const Node *last, const Node *next) {

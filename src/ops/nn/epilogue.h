@@ -17,6 +17,9 @@ static inline bool epilogue_is_empty(const Epilogue *e) {
 // an activation of other graph optimizers, with `sums` false Add, too), the op and what follows it as nodes of their own.
 // Until then epilogue_of_node tells of such a node that it is `apart`.
 void epilogue_simplify(Formula *f, const char *op, bool sums);
+// Op.simplify of BiasAdd and of activations: behind a convolution or product that was only given another shape (layers over
+// sequences are written so) they stand in front of the new shape, where they may join it.
+void epilogue_before_reshape(Formula *f);
 // The loop of an activation that is none of "none" and "relu by the product itself".
 FALLIBLE Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out);
 
