@@ -21,12 +21,19 @@ typedef struct {
     int32_t box, seen;     // seen: chosen boxes that it has been compared with
 } Candidate;
 
+static float lesser(float a, float b) {
+    return b < a ? b : a;
+}
+static float greater(float a, float b) {
+    return a < b ? b : a;
+}
+
 float boxes_overlap(const float *a, const float *b) {
     float a_low[2], a_high[2], b_low[2], b_high[2], side[2];
     for (int i = 0; i < 2; i++) {
-        a_low[i] = fminf(a[i], a[i + 2]), a_high[i] = fmaxf(a[i], a[i + 2]);
-        b_low[i] = fminf(b[i], b[i + 2]), b_high[i] = fmaxf(b[i], b[i + 2]);
-        side[i] = fmaxf(fminf(a_high[i], b_high[i]) - fmaxf(a_low[i], b_low[i]), 0);
+        a_low[i] = lesser(a[i], a[i + 2]), a_high[i] = greater(a[i], a[i + 2]);
+        b_low[i] = lesser(b[i], b[i + 2]), b_high[i] = greater(b[i], b[i + 2]);
+        side[i] = greater(lesser(a_high[i], b_high[i]) - greater(a_low[i], b_low[i]), 0);
     }
     float area_a = (a_high[0] - a_low[0]) * (a_high[1] - a_low[1]), area_b = (b_high[0] - b_low[0]) * (b_high[1] - b_low[1]);
     float both = side[0] * side[1];

@@ -62,9 +62,9 @@ static bool is_better(const Found *a, const Found *b) {
 
 static void sink(Found *heap, int64_t at, int64_t n) {
     for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
-        if (child + 1 < n && is_better(&heap[child], &heap[child + 1]))
+        if (child + 1 < n && is_better(&heap[child + 1], &heap[child]))
             child++;
-        if (is_better(&heap[child], &heap[at]))
+        if (!is_better(&heap[child], &heap[at]))
             return;
         Found other = heap[at];
         heap[at] = heap[child];
@@ -72,16 +72,16 @@ static void sink(Found *heap, int64_t at, int64_t n) {
         at = child;
     }
 }
-// The best come first.
-static void sort(Found *found, int64_t n) {
+static void make_heap(Found *found, int64_t n) {
     for (int64_t i = n / 2 - 1; i >= 0; i--)
         sink(found, i, n);
-    for (int64_t last = n - 1; last > 0; last--) {
-        Found other = found[0];
-        found[0] = found[last];
-        found[last] = other;
-        sink(found, 0, last);
-    }
+}
+// The best, which comes out: a few are wanted of many.
+static Found take_best(Found *heap, int64_t *n) {
+    Found best = heap[0];
+    heap[0] = heap[--*n];
+    sink(heap, 0, *n);
+    return best;
 }
 
 typedef struct {
@@ -104,13 +104,15 @@ static int64_t one_class(const Work *work, int64_t n, int64_t class, Found *wait
     for (int64_t i = 0; i < own->boxes; i++)
         if (scores[i * own->classes] > work->least_score)
             waiting[many++] = (Found){scores[i * own->classes], (int32_t)i, (int32_t)class};
-    sort(waiting, many);
-    for (int64_t i = 0; i < many && kept < own->each; i++) {
+    make_heap(waiting, many);
+    while (many > 0 && kept < own->each) {
+        Found best = take_best(waiting, &many);
+        const float *box = box_of(work, n, &best);
         bool over = false;
         for (int64_t j = kept - 1; j >= 0 && !over; j--)
-            over = boxes_overlap(box_of(work, n, &waiting[i]), box_of(work, n, &chosen[j])) > work->most_overlap;
+            over = boxes_overlap(box, box_of(work, n, &chosen[j])) > work->most_overlap;
         if (!over)
-            chosen[kept++] = waiting[i];
+            chosen[kept++] = best;
     }
     return kept;
 }
@@ -125,17 +127,21 @@ static void pictures(void *arg, int64_t first, int64_t last) {
         int64_t many = 0;
         for (int64_t class = 0; class < own->classes; class++)
             many += one_class(work, n, class, waiting, chosen + many);
-        sort(chosen, many);
-        many = min_i64(many, own->wide);
-        ((int32_t *)out[3]->data)[n] = (int32_t)many;
+        make_heap(chosen, many);
+        ((int32_t *)out[3]->data)[n] = (int32_t)min_i64(many, own->wide);
         for (int64_t i = 0; i < own->wide; i++) {
-            const float *box = i < many ? box_of(work, n, &chosen[i]) : NULL;
+            Found found = {0};
+            const float *box = NULL;
+            if (many > 0) {
+                found = take_best(chosen, &many);
+                box = box_of(work, n, &found);
+            }
             for (int c = 0; c < 4; c++) {
                 float at = box ? box[c] : 0;
                 ((float *)out[0]->data)[(n * own->wide + i) * 4 + c] = own->clips ? fmaxf(fminf(at, 1), 0) : at;
             }
-            ((float *)out[1]->data)[n * own->wide + i] = box ? chosen[i].score : 0;
-            ((float *)out[2]->data)[n * own->wide + i] = box ? (float)chosen[i].class : 0;
+            ((float *)out[1]->data)[n * own->wide + i] = found.score;
+            ((float *)out[2]->data)[n * own->wide + i] = (float)found.class;
         }
     }
 }
