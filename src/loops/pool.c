@@ -268,21 +268,105 @@ void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void 
     }
 }
 
-// The windows of row `row` of the small side, which begins at `in` or `out`: `forward` gathers into out, else out is spread
-// into the windows.
-static void avg_row(DType dtype, const WindowShape *s, bool forward, int64_t row, const char *in, char *out) {
-    void (*add)(const void *, void *, int64_t, double) = loops_table()->window->add_channels[dtype == DT_double];
-    int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
-    for (int64_t x = 0; x < s->out_w; x++) {
+// ---- sums over pixels, gathered into one ----
+
+// Pixels that are waiting to be added to `out`, as offsets from `from`.
+enum { GATHERED = 64 };
+typedef struct {
+    const WindowTable *table;
+    DType dtype;
+    int64_t at[GATHERED], n, channels;
+    double weights[GATHERED];
+    const void *from, *equal, *greatest;
+    void *out;
+    bool more;
+} Gather;
+
+static void gather_now(Gather *g) {
+    bool wide = g->dtype == DT_double;
+    if (g->equal)
+        g->table->gather_equal[wide](g->from, g->equal, g->greatest, g->at, g->n, g->out, g->channels, g->more);
+    else
+        g->table->gather_mean[wide](g->from, g->at, g->weights, g->n, g->out, g->channels, g->more);
+}
+static void gather(Gather *g, int64_t pixel, double weight) {
+    if (g->n == GATHERED) {
+        gather_now(g);
+        g->n = 0;
+        g->more = true;
+    }
+    g->at[g->n] = pixel * g->channels;
+    g->weights[g->n++] = weight;
+}
+static void gather_begin(Gather *g, void *out) {
+    g->out = out;
+    g->n = 0;
+    g->more = false;
+}
+
+// Row `row` of the result, the means of windows. Neighbouring windows have their pixels at the same places.
+static void avg_row(DType dtype, const WindowShape *s, int64_t row, const char *in, char *out) {
+    Gather g = {.table = loops_table()->window, .dtype = dtype, .channels = s->in_c};
+    int64_t pixel = s->in_c * (int64_t)dtype_size(dtype), width = -1;
+    for (int64_t x = 0; x < s->out_w; x++, out += pixel) {
         Box box = box_of(s, row, x);
-        int64_t count = box_count(&box);
-        double scale = count ? 1.0 / (double)count : 0;
+        int64_t count = box_count(&box), columns = box.columns.to - box.columns.from;
+        int64_t first = place_in(s, box.layers.from, box.rows.from, box.columns.from);
+        g.from = count ? in + first * pixel : in;
+        if (columns == width && !g.more) {
+            g.out = out;
+            gather_now(&g);
+            continue;
+        }
+        gather_begin(&g, out);
         for (int64_t z = box.layers.from; z < box.layers.to; z++)
             for (int64_t i = box.rows.from; i < box.rows.to; i++)
-                for (int64_t j = box.columns.from; j < box.columns.to; j++) {
-                    int64_t large = place_in(s, z, i, j) * pixel;
-                    add(in + (forward ? large : x * pixel), out + (forward ? x * pixel : large), s->in_c, scale);
+                for (int64_t j = box.columns.from; j < box.columns.to; j++)
+                    gather(&g, place_in(s, z, i, j) - first, 1.0 / (double)count);
+        gather_now(&g);
+        width = columns;
+    }
+}
+
+// The windows along one axis that hold position `at`.
+static Part windows_of(int64_t at, int64_t stride, int64_t pad, int64_t window, int64_t count) {
+    int64_t place = at + pad;
+    return (Part){place >= window ? (place - window) / stride + 1 : 0, min_i64(count, place / stride + 1)};
+}
+
+// Row `row` of the input: what the windows that hold its pixels give them.
+static void grad_row(const WindowShape *s, int64_t row, bool means, char *dx, const char *x, Gather *g) {
+    int64_t z = row / s->in_h, y = row % s->in_h, pixel = s->in_c * (int64_t)dtype_size(g->dtype);
+    Part layers = windows_of(z, s->stride_d, s->pad_front, s->filter_d, s->out_d);
+    Part rows = windows_of(y, s->stride_h, s->pad_top, s->filter_h, s->out_h);
+    for (int64_t j = 0; j < s->in_w; j++) {
+        Part columns = windows_of(j, s->stride_w, s->pad_left, s->filter_w, s->out_w);
+        gather_begin(g, dx + j * pixel);
+        g->equal = x ? x + j * pixel : NULL;
+        for (int64_t a = layers.from; a < layers.to; a++)
+            for (int64_t b = rows.from; b < rows.to; b++)
+                for (int64_t c = columns.from; c < columns.to; c++) {
+                    Box box = means ? box_of(s, a * s->out_h + b, c) : (Box){0};
+                    gather(g, (a * s->out_h + b) * s->out_w + c, means ? 1.0 / (double)box_count(&box) : 1);
                 }
+        gather_now(g);
+    }
+}
+
+int64_t pool_row_units(const WindowShape *s) {
+    return s->batch * max_i64(1, s->in_d) * s->in_h;
+}
+
+void max_pool_share(DType dtype, const WindowShape *shape, const void *x, const void *y, const void *dy, void *dx,
+                    int64_t first, int64_t last) {
+    const WindowShape deep = window_in_depth(shape), *s = &deep;
+    Gather g = {.table = loops_table()->window, .dtype = dtype, .channels = s->in_c};
+    int64_t rows = s->in_d * s->in_h, pixel = s->in_c * (int64_t)dtype_size(dtype);
+    for (int64_t unit = first; unit < last; unit++) {
+        int64_t small = unit / rows * out_rows(s) * s->out_w * pixel, large = unit * s->in_w * pixel;
+        g.from = (const char *)dy + small;
+        g.greatest = (const char *)y + small;
+        grad_row(s, unit % rows, false, (char *)dx + large, (const char *)x + large, &g);
     }
 }
 
@@ -309,32 +393,32 @@ static void avg_plane(DType dtype, const WindowShape *s, const char *in, char *o
 void avg_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, int64_t first, int64_t last) {
     const WindowShape deep = window_in_depth(shape), *s = &deep;
     int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_row = s->out_w * s->in_c, rows = out_rows(s);
-    if (nchw)
+    if (nchw) {
         out_row = s->out_h * s->out_w;
-    memset((char *)y + first * out_row * size, 0, (size_t)((last - first) * out_row * size));
+        memset((char *)y + first * out_row * size, 0, (size_t)((last - first) * out_row * size));
+    }
     for (int64_t unit = first; unit < last; unit++) {
         char *out = (char *)y + unit * out_row * size;
         if (nchw)
             avg_plane(dtype, s, (const char *)x + unit * in_plane * size, out);
         else
-            avg_row(dtype, s, true, unit % rows, (const char *)x + unit / rows * in_plane * s->in_c * size, out);
+            avg_row(dtype, s, unit % rows, (const char *)x + unit / rows * in_plane * s->in_c * size, out);
     }
+}
+
+int64_t avg_pool_grad_units(const WindowShape *s, bool nchw) {
+    return nchw ? s->batch * s->in_c : pool_row_units(s);
 }
 
 void avg_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *dy, void *dx, int64_t first,
                    int64_t last) {
-    WindowShape plane = window_in_depth(shape);
-    int64_t size = (int64_t)dtype_size(dtype), planes = nchw ? plane.in_c : 1, image = in_pixels(&plane) * plane.in_c;
-    int64_t layer = plane.in_h * plane.in_w * plane.in_c;
-    plane.in_c = plane.out_c = plane.in_c / planes;
-    int64_t row = plane.out_w * plane.in_c, rows = out_rows(&plane);
-    for (int64_t unit = first; unit < last; unit++) {
-        Slab slab = slab_of(&plane, nchw, unit);
-        char *to = (char *)dx + slab.n * image * size;
-        memset(to + slab.layer * layer * size, 0, (size_t)((slab.layer_end - slab.layer) * layer * size));
-        for (int64_t n = slab.n * planes; n < (slab.n + 1) * planes; n++)
-            for (int64_t y = slab.row; y < slab.row_end; y++)
-                avg_row(dtype, &plane, false, y, (const char *)dy + (n * rows + y) * row * size,
-                        (char *)dx + n * (image / planes) * size);
+    WindowShape deep = window_in_depth(shape), *s = &deep;
+    if (nchw)
+        s->in_c = s->out_c = 1;  // a plane is an image of one channel
+    int64_t rows = s->in_d * s->in_h, pixel = s->in_c * (int64_t)dtype_size(dtype), each = nchw ? rows : 1;
+    Gather g = {.table = loops_table()->window, .dtype = dtype, .channels = s->in_c};
+    for (int64_t unit = first * each; unit < last * each; unit++) {
+        g.from = (const char *)dy + unit / rows * out_rows(s) * s->out_w * pixel;
+        grad_row(s, unit % rows, true, (char *)dx + unit * s->in_w * pixel, NULL, &g);
     }
 }

@@ -70,7 +70,12 @@ void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, 
 // dx gets dy at the first greatest element of each window; every element of dx is written.
 void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx, void *work,
                    int64_t first, int64_t last);
-// float and double. Only elements inside the image count.
+// float and double, pixels: dx gets dy wherever x is the greatest of a window, y. Units are the input's rows.
+int64_t pool_row_units(const WindowShape *shape);
+void max_pool_share(DType dtype, const WindowShape *shape, const void *x, const void *y, const void *dy, void *dx,
+                    int64_t first, int64_t last);
+// float and double. Only elements inside the image count. The gradient's units are planes, or the input's rows.
 void avg_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, int64_t first, int64_t last);
+int64_t avg_pool_grad_units(const WindowShape *shape, bool nchw);
 void avg_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *dy, void *dx, int64_t first,
                    int64_t last);

@@ -157,7 +157,7 @@ static void check_pool(DType dtype, const WindowShape *shape, bool nchw) {
     int64_t small = s->batch * s->out_d * s->out_h * s->out_w * s->in_c;
     Values x = values(dtype, large), dy = values(dtype, small), y = values(dtype, small), dx = values(dtype, large);
     double *max = malloc((size_t)small * 8), *mean = calloc((size_t)small, 8), *dmax = calloc((size_t)large, 8);
-    double *dmean = calloc((size_t)large, 8);
+    double *dmean = calloc((size_t)large, 8), *dshare = calloc((size_t)large, 8);
     int64_t *where = malloc((size_t)small * 8), *argmax = malloc((size_t)small * 8);
     for (int64_t i = 0; i < small; i++) {
         int64_t c = i % s->in_c, ox = i / s->in_c % s->out_w, row = i / (s->in_c * s->out_w) % (s->out_d * s->out_h);
@@ -172,6 +172,7 @@ static void check_pool(DType dtype, const WindowShape *shape, bool nchw) {
                     continue;
                 int64_t in = place(s, nchw, true, n, iz * s->in_h + iy, ix, c);
                 if (way) {
+                    dshare[in] += x.wide[in] == max[out] ? dy.wide[out] : 0;
                     mean[out] += x.wide[in] / (double)count;
                     dmean[in] += dy.wide[out] / (double)count;
                     continue;
@@ -191,15 +192,21 @@ static void check_pool(DType dtype, const WindowShape *shape, bool nchw) {
     expect_close(&dx, dmax, "max pool gradient");
     avg_pool(dtype, shape, nchw, x.raw, y.raw, 0, pool_units(shape, nchw));
     expect_close(&y, mean, "mean pool");
+    units = avg_pool_grad_units(shape, nchw);
     avg_pool_grad(dtype, shape, nchw, dy.raw, dx.raw, 1, units);
     avg_pool_grad(dtype, shape, nchw, dy.raw, dx.raw, 0, 1);
     expect_close(&dx, dmean, "mean pool gradient");
     if (!nchw) {
+        max_pool(dtype, shape, nchw, x.raw, y.raw, work, 0, pool_units(shape, nchw));
+        units = pool_row_units(shape);
+        max_pool_share(dtype, shape, x.raw, y.raw, dy.raw, dx.raw, 1, units);
+        max_pool_share(dtype, shape, x.raw, y.raw, dy.raw, dx.raw, 0, 1);
+        expect_close(&dx, dshare, "max pool gradient, shared");
         max_pool_argmax(dtype, shape, true, x.raw, y.raw, argmax, work, 0, s->batch);
         for (int64_t i = 0; i < small; i++)
             EXPECT(argmax[i] == where[i], "argmax %d", (int)i);
     }
-    free(work), free(max), free(mean), free(dmax), free(dmean), free(where), free(argmax);
+    free(work), free(max), free(mean), free(dmax), free(dmean), free(dshare), free(where), free(argmax);
     release(&x), release(&dy), release(&y), release(&dx);
 }
 

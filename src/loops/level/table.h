@@ -60,6 +60,11 @@ typedef struct {
     void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, const void *gate_a,
                           const void *gate_b, void *out, int64_t rows, int64_t channels);
     void (*add_channels[2])(const void *x, void *y, int64_t n, double scale);
+    // y[c] = (more ? y[c] : 0) + the sum of x[at[i] + c] * weights[i]; or of those where equal[c] is greatest[at[i] + c].
+    void (*gather_mean[2])(const void *x, const int64_t *at, const double *weights, int64_t n, void *y, int64_t channels,
+                           bool more);
+    void (*gather_equal[2])(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,
+                            int64_t channels, bool more);
     void (*local_response[2])(const void *in, void *out, void *work, int64_t rows, int64_t n, int64_t radius,
                               double bias, double alpha, double beta);
     void (*local_response_grad[2])(const void *gradients, const void *in, const void *result, void *out, void *work,

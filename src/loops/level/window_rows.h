@@ -93,6 +93,60 @@ static void FN(add_channels)(const void *x_, void *y_, int64_t n, double scale) 
         y[i] += x[i] * s;
 }
 
+// Sums over pixels that stay in registers: y = (more ? y : 0) + the sum of weight * what lies `at` elements behind x. With
+// an `equal` pixel a channel counts where it is the one of `greatest`, at the same places.
+typedef T FN(Channels) __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(T)), may_alias));
+enum { FN(EACH) = LANES * sizeof(float) / sizeof(T), FN(BLOCK) = 4 };
+
+INLINE void FN(gather_block)(const T *x, const T *equal, const T *greatest, const int64_t *at, const double *weights,
+                             int64_t n, T *y, const int vectors, bool more) {
+    FN(Channels) sums[FN(BLOCK)];
+    _Pragma("GCC unroll 4")
+    for (int v = 0; v < vectors; v++)
+        sums[v] = more ? *(const FN(Channels) *)(y + v * FN(EACH)) : (FN(Channels)){0};
+    for (int64_t i = 0; i < n; i++) {
+        T weight = equal ? 1 : (T)weights[i];
+        _Pragma("GCC unroll 4")
+        for (int v = 0; v < vectors; v++) {
+            FN(Channels) value = *(const FN(Channels) *)(x + at[i] + v * FN(EACH));
+            if (equal) {
+                __typeof__(value == value) same = *(const FN(Channels) *)(equal + v * FN(EACH)) ==
+                                                  *(const FN(Channels) *)(greatest + at[i] + v * FN(EACH));
+                sums[v] += (FN(Channels))((__typeof__(same))value & same);
+            } else {
+                sums[v] += value * weight;
+            }
+        }
+    }
+    _Pragma("GCC unroll 4")
+    for (int v = 0; v < vectors; v++)
+        *(FN(Channels) *)(y + v * FN(EACH)) = sums[v];
+}
+INLINE void FN(gather_of)(const T *x, const T *equal, const T *greatest, const int64_t *at, const double *weights,
+                          int64_t n, T *y, int64_t channels, bool more) {
+    int64_t c = 0, wide = FN(BLOCK) * FN(EACH);
+#define AT_CHANNEL x + c, equal ? equal + c : NULL, equal ? greatest + c : NULL, at, weights, n, y + c
+    for (; c + wide <= channels; c += wide)
+        FN(gather_block)(AT_CHANNEL, FN(BLOCK), more);
+    for (; c + FN(EACH) <= channels; c += FN(EACH))
+        FN(gather_block)(AT_CHANNEL, 1, more);
+#undef AT_CHANNEL
+    for (; c < channels; c++) {
+        T sum = more ? y[c] : 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += !equal ? x[at[i] + c] * (T)weights[i] : equal[c] == greatest[at[i] + c] ? x[at[i] + c] : 0;
+        y[c] = sum;
+    }
+}
+static void FN(gather_mean)(const void *x, const int64_t *at, const double *weights, int64_t n, void *y,
+                            int64_t channels, bool more) {
+    FN(gather_of)(x, NULL, NULL, at, weights, n, y, channels, more);
+}
+static void FN(gather_equal)(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,
+                             int64_t channels, bool more) {
+    FN(gather_of)(x, equal, greatest, at, NULL, n, y, channels, more);
+}
+
 // Sums of the squares of channels c - radius .. c + radius, in sliding pieces.
 INLINE void FN(window_sums)(const T *x, T *sum, int64_t n, int64_t radius) {
     for (int64_t i = 0; i < n; i++)

@@ -112,7 +112,7 @@ Status *pool_avg_prepare(Prepare *p) {
 typedef struct {
     Kernel *k;
     const Pool *pool;
-    const void *x, *dy;
+    const void *x, *y, *dy;
     void *out;
     Lanes lanes;
 } Work;
@@ -186,8 +186,7 @@ static Status *max_again_run(Kernel *k) {
 
 // ---------------------------------------- gradients
 
-static void grad_parallel(Kernel *k, const Pool *pool, void (*fn)(void *, int64_t, int64_t), Work *work) {
-    int64_t units = pool_grad_units(&pool->window, pool->planes);
+static void grad_parallel(Kernel *k, const Pool *pool, int64_t units, void (*fn)(void *, int64_t, int64_t), Work *work) {
     kernel_parallel(k, units, max_i64(1, pool->image_cost / (units / pool->window.batch)), fn, work);
 }
 
@@ -235,7 +234,7 @@ Status *pool_max_grad_run(Kernel *k) {
                  .dy = stage_load(&pool->dy, k, k->in[2]->data), .out = stage_target(&pool->out, k, k->out[0]->data)};
     lanes_open(k, &pool->lanes, &work.lanes);
     if (pool->out.count)
-        grad_parallel(k, pool, max_grad_units, &work);
+        grad_parallel(k, pool, pool_grad_units(&pool->window, pool->planes), max_grad_units, &work);
     stage_store(&pool->out, k, k->out[0]->data);
     return OK;
 }
@@ -269,6 +268,30 @@ Status *pool_avg_grad_prepare(Prepare *p) {
     return stage_output(p, dtype, pool->compute, &p->out[0]->shape, pool->turns, &pool->out);
 }
 
+// Every greatest element of a window gets the gradient, as TensorFlow does it over volumes.
+Status *pool_share_prepare(Prepare *p) {
+    Pool *pool = p->own;
+    TRY(pool_max_grad_prepare(p));
+    return stage_input(p, p->in[1]->dtype, pool->compute, &p->in[1]->shape, pool->turns, &pool->y);
+}
+
+static void share_units(void *arg, int64_t first, int64_t last) {
+    const Work *work = arg;
+    const Pool *pool = work->pool;
+    max_pool_share(pool->compute, &pool->window, work->x, work->y, work->dy, work->out, first, last);
+}
+
+Status *pool_share_run(Kernel *k) {
+    const Pool *pool = k->own;
+    Work work = {.k = k, .pool = pool, .x = stage_load(&pool->x, k, k->in[0]->data),
+                 .y = stage_load(&pool->y, k, k->in[1]->data), .dy = stage_load(&pool->dy, k, k->in[2]->data),
+                 .out = stage_target(&pool->out, k, k->out[0]->data)};
+    if (pool->out.count)
+        grad_parallel(k, pool, pool_row_units(&pool->window), share_units, &work);
+    stage_store(&pool->out, k, k->out[0]->data);
+    return OK;
+}
+
 static void avg_grad_units(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Pool *pool = work->pool;
@@ -280,7 +303,7 @@ Status *pool_avg_grad_run(Kernel *k) {
     Work work = {.k = k, .pool = pool, .dy = stage_load(&pool->dy, k, k->in[1]->data),
                  .out = stage_target(&pool->out, k, k->out[0]->data)};
     if (pool->out.count)
-        grad_parallel(k, pool, avg_grad_units, &work);
+        grad_parallel(k, pool, avg_pool_grad_units(&pool->window, pool->planes), avg_grad_units, &work);
     stage_store(&pool->out, k, k->out[0]->data);
     return OK;
 }

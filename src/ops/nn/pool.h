@@ -34,6 +34,8 @@ Status *pool_avg_run(Kernel *k);
 Status *pool_grad_shape(Shapes *s);
 Status *pool_max_grad_prepare(Prepare *p);
 Status *pool_max_grad_run(Kernel *k);
+Status *pool_share_prepare(Prepare *p);
+Status *pool_share_run(Kernel *k);
 Status *pool_avg_grad_shape(Shapes *s);
 Status *pool_avg_grad_prepare(Prepare *p);
 Status *pool_avg_grad_run(Kernel *k);

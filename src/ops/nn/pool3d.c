@@ -35,8 +35,8 @@ const Op op_MaxPool3D = {
 const Op op_MaxPool3DGrad = {
     .signature = "MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T; " WINDOWS_3D
                  "T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
-    .doc = "Gradient of MaxPool3D: goes to the first greatest element of each window.", .grad = max_grad_grad,
-    .shape = pool_grad_shape, .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run), POOL3_FIELDS,
+    .doc = "Gradient of MaxPool3D: goes to every greatest element of each window.", .grad = max_grad_grad,
+    .shape = pool_grad_shape, .prepare = pool_share_prepare, .cpu = ANY_TYPE(pool_share_run), POOL3_FIELDS,
 };
 const Op op_MaxPool3DGradGrad = {
     .signature = "MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS_3D
