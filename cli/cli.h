@@ -78,10 +78,16 @@ typedef struct {
     int n_ends;
 } Model;
 bool model_open(const char *path, int threads, Model *out);   // threads 0: all
+bool model_is_folder(const char *path);
+bool model_file(const char *folder, char *out, size_t room);   // of the SavedModel in it; false after a message
 void model_close(Model *model);
 // The bytes of a "GraphDef" or "SavedModel", out of a binary file or a .pbtxt; says what other files are. False after a message.
 bool message_read(const char *path, const char *message, TF_Buffer *out);
 void signature_read(Model *model, const void *meta_graph_def, size_t size);  // fills the ends (signature.c)
+void signatures_print(const void *meta_graph_def, size_t size, bool json);
+// A checkpoint (checkpoint.c): by its prefix, one of its files, or its folder.
+bool checkpoint_find(const char *path, char *prefix, size_t room);
+int checkpoint_inspect(const char *prefix, bool json);
 // "name:1" or "name" of a node, or what the signature calls an end; false after a message.
 bool model_edge(const Model *model, const char *name, TF_Output *out);
 bool model_targets(const Model *model, char *const *names, int n, const TF_Operation **out);

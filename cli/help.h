@@ -10,3 +10,4 @@ void print_item(FILE *out, const char *term, const char *text, size_t n);
 void print_help(FILE *out, const Command *command);                                       // --help
 void print_page(const Command *command);                                                   // for man
 void print_main_page(const Command *const *commands, int n, const char *about);
+bool print_completion(const Command *const *commands, int n, const char *shell);          // bash, zsh, fish; else false

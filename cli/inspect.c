@@ -1,9 +1,10 @@
 // millrace inspect — what is in a model.
-#include "cli.h"
+#include "census.h"
 
 static const char ABOUT[] =
-    "Tells what a model takes and gives, of which operations it is made, and what of it can't run here. MODEL is a "
-    "GraphDef file (.pb) or the folder of a SavedModel.\n";
+    "Tells what a model takes and gives, of which operations it is made, in functions too, and all that can't run here; of a "
+    "checkpoint names, types, shapes and bytes. Nothing of it is run. MODEL is a GraphDef file (.pb, .pbtxt), the folder of a "
+    "SavedModel, or a checkpoint: its prefix, one of its files, or its folder.\n";
 
 static const Option OPTIONS[] = {
     {"nodes", NULL, "also every node", 'n'},
@@ -12,48 +13,8 @@ static const Option OPTIONS[] = {
 
 static const char EXAMPLES[] =
     "millrace inspect fashion.pb\n"
-    "millrace inspect --nodes --json fashion.pb\n";
-
-enum { MOST_OPS = 4096 };
-
-typedef struct {
-    const char *op;
-    int n;
-    bool runs;
-} Count;
-
-typedef struct {
-    Count ops[MOST_OPS];
-    int n_ops, nodes;
-    double constant_bytes;
-} Census;
-
-static int by_count(const void *a, const void *b) {
-    const Count *x = a, *y = b;
-    return x->n != y->n ? y->n - x->n : strcmp(x->op, y->op);
-}
-
-static void count(Census *census, TF_Operation *node) {
-    const char *op = TF_OperationOpType(node);
-    int i = 0;
-    while (i < census->n_ops && strcmp(census->ops[i].op, op) != 0)
-        i++;
-    if (i == census->n_ops && i < MOST_OPS) {
-        mr_op_info info = {.struct_size = sizeof info};
-        census->ops[census->n_ops++] = (Count){op, 0, mr_op_find(op, &info) && info.has_kernel};
-    }
-    if (i < MOST_OPS)
-        census->ops[i].n++;
-    census->nodes++;
-    if (strcmp(op, "Const") == 0) {
-        TF_Status *status = TF_NewStatus();
-        TF_Tensor *value = NULL;
-        TF_OperationGetAttrTensor(node, "value", &value, status);
-        census->constant_bytes += value ? (double)TF_TensorByteSize(value) : 0;
-        TF_DeleteTensor(value);
-        TF_DeleteStatus(status);
-    }
-}
+    "millrace inspect --nodes --json fashion.pb\n"
+    "millrace inspect saved/variables/variables\n";
 
 static void print_edge(const Model *model, TF_Output edge, bool json, bool first) {
     const char *dtype = mr_dtype_name(TF_OperationOutputType(edge));
@@ -78,21 +39,18 @@ static void print_inputs(const Model *model, bool json) {
     printf(json ? "]" : "");
 }
 
-static void print_signature(const Model *model, bool json) {
-    printf(json ? ", \"signature\": {" : model->n_ends ? "  signature\n" : "");
+// By the names of the one that `millrace run` goes by.
+static void print_signature(const Model *model) {
+    printf(", \"signature\": {");
     for (int i = 0; i < model->n_ends; i++) {
         const ModelEnd *end = &model->ends[i];
-        if (!json) {
-            printf("    %-24s %s %s\n", end->name, end->is_output ? "given by" : "taken by", end->edge);
-            continue;
-        }
         printf("%s", i ? ", " : "");
         print_json_text(end->name);
         printf(": {\"output\": %s, \"edge\": ", end->is_output ? "true" : "false");
         print_json_text(end->edge);
         putchar('}');
     }
-    printf(json ? "}" : "");
+    putchar('}');
 }
 
 static void print_outputs(const Model *model, bool json) {
@@ -104,20 +62,33 @@ static void print_outputs(const Model *model, bool json) {
     printf(json ? "]" : "");
 }
 
-static void print_ops(const Census *census, bool json) {
+static void print_missing(const Census *census, bool json) {
     bool first = true;
-    printf(json ? ", \"ops\": {" : "  operations\n");
-    for (int i = 0; i < census->n_ops; i++)
-        printf(json ? "%s\"%s\": %d" : "%s    %-24s %d\n", i && json ? ", " : "", census->ops[i].op, census->ops[i].n);
-    printf(json ? "}, \"missing\": [" : "");
+    int n = census_missing(census);
+    if (json)
+        printf("}, \"missing\": [");
+    else if (n)
+        printf("  can't run here: %d kind%s of operation\n", n, n == 1 ? "" : "s");
     for (int i = 0; i < census->n_ops; i++) {
-        if (census->ops[i].runs)
+        const Count *count = &census->ops[i];
+        if (count->runs)
             continue;
-        printf(json ? "%s\"%s\"" : first ? "  can't run here\n%s    %s\n" : "%s    %s\n", first || !json ? "" : ", ",
-               census->ops[i].op);
+        if (json)
+            printf("%s\"%s\"", first ? "" : ", ", count->op);
+        else
+            printf("    %-24s %lld  first %s%s\n", count->op, (long long)count->n, count->where,
+                   count->known ? "" : "; no operation of TensorFlow's");
         first = false;
     }
     printf(json ? "]" : "");
+}
+
+static void print_ops(const Census *census, bool json) {
+    printf(json ? ", \"ops\": {" : "  operations\n");
+    for (int i = 0; i < census->n_ops; i++)
+        printf(json ? "%s\"%s\": %lld" : "%s    %-24s %lld\n", i && json ? ", " : "", census->ops[i].op,
+               (long long)census->ops[i].n);
+    print_missing(census, json);
 }
 
 static void print_node(const Model *model, TF_Operation *node, bool json, bool first) {
@@ -151,31 +122,103 @@ static void print_nodes(const Model *model, bool json) {
     printf(json ? "]" : "");
 }
 
-static int inspect(const char *path, bool nodes, bool json) {
-    Model model;
-    static Census census;
-    if (!model_open(path, 0, &model))
-        return EXIT_FAILED;
-    size_t at = 0;
-    for (TF_Operation *node; (node = TF_GraphNextOperation(model.graph, &at));)
-        count(&census, node);
-    qsort(census.ops, (size_t)census.n_ops, sizeof *census.ops, by_count);
+static void print_head(const char *path, const Census *c, bool json) {
     if (json) {
         printf("{\"model\": ");
         print_json_text(path);
-        printf(", \"num_nodes\": %d, \"constant_bytes\": %.0f", census.nodes, census.constant_bytes);
-    } else {
-        printf("%s: %d nodes, %s of constants\n", path, census.nodes, human_bytes(census.constant_bytes));
+        printf(", \"num_nodes\": %lld, \"functions\": %d, \"function_nodes\": %lld, \"variables\": %lld, \"parameters\": %lld, "
+               "\"variable_bytes\": %.0f, \"constant_bytes\": %.0f",
+               (long long)c->nodes, c->n_reached, (long long)c->function_nodes, (long long)c->variables.n,
+               (long long)c->variables.elements, c->variables.bytes, c->constants.bytes);
+        return;
     }
-    print_inputs(&model, json);
-    print_signature(&model, json);
-    print_outputs(&model, json);
-    print_ops(&census, json);
-    if (nodes)
-        print_nodes(&model, json);
-    printf(json ? "}\n" : "");
+    printf("%s: %lld nodes, %s of constants\n", path, (long long)c->nodes, human_bytes(c->constants.bytes));
+    if (c->variables.n)
+        printf("  %lld parameters in %lld variables, %s\n", (long long)c->variables.elements, (long long)c->variables.n,
+               human_bytes(c->variables.bytes));
+    if (c->n_functions)
+        printf("  %lld nodes in the %d functions that it calls, of %d\n", (long long)c->function_nodes, c->n_reached,
+               c->n_functions);
+}
+
+// What was read: a graph, and of a SavedModel the message around it.
+typedef struct {
+    Bytes graph, meta;
+} Read;
+
+// The graph's message becomes a graph, for shapes and names. Where an op is unknown that can't be: what the bytes tell remains.
+static bool build(const char *path, const Read *read, const Census *census, Model *model) {
+    TF_Status *status = TF_NewStatus();
+    TF_ImportGraphDefOptions *options = TF_NewImportGraphDefOptions();
+    TF_Buffer bytes = {.data = read->graph.at, .length = (size_t)(read->graph.end - read->graph.at)};
+    TF_GraphImportGraphDef(model->graph, &bytes, options, status);
+    bool unknown = false;
+    for (int i = 0; i < census->n_ops; i++)
+        unknown |= !census->ops[i].known;
+    bool done = (TF_GetCode(status) != TF_OK && unknown && census->nodes > 0) || good(status, path);
+    TF_DeleteImportGraphDefOptions(options);
+    TF_DeleteStatus(status);
+    return done;
+}
+
+static int print_all(const char *path, const Read *read, bool nodes, bool json) {
+    static Census census;
+    Model model = {.path = path, .graph = TF_NewGraph()};
+    bool done = census_take(read->graph, &census) && build(path, read, &census, &model);
+    size_t meta = (size_t)(read->meta.end - read->meta.at);
+    if (done) {
+        signature_read(&model, read->meta.at, meta);
+        print_head(path, &census, json);
+        print_inputs(&model, json);
+        if (json)
+            print_signature(&model);
+        signatures_print(read->meta.at, meta, json);
+        print_outputs(&model, json);
+        print_ops(&census, json);
+        if (nodes)
+            print_nodes(&model, json);
+        printf(json ? "}\n" : "");
+    }
+    census_clear(&census);
     model_close(&model);
-    return EXIT_DONE;
+    return done ? EXIT_DONE : EXIT_FAILED;
+}
+
+// Of a SavedModel's graphs the one for serving, or the first. SavedModel: graphs 2; MetaGraphDef: info 1 (tags 4), graph 2.
+static Read choose_graph(Bytes saved_model) {
+    Field field, tag;
+    Read chosen = {0};
+    while (wire_next(&saved_model, &field)) {
+        if (field.number != 2)
+            continue;
+        bool serves = false;
+        for (Bytes info = wire_find(field.bytes, 1); wire_next(&info, &tag);)
+            serves |= tag.number == 4 && wire_is(tag.bytes, "serve");
+        if (serves || !chosen.meta.at)
+            chosen = (Read){wire_find(field.bytes, 2), field.bytes};
+        if (serves)
+            break;
+    }
+    return chosen;
+}
+
+static int inspect(const char *path, bool nodes, bool json) {
+    char prefix[4200], file[4200];
+    if (checkpoint_find(path, prefix, sizeof prefix))
+        return checkpoint_inspect(prefix, json);
+    bool folder = model_is_folder(path);
+    if (folder && !model_file(path, file, sizeof file))
+        return EXIT_FAILED;
+    TF_Buffer *bytes = TF_NewBuffer();
+    int code = EXIT_FAILED;
+    if (message_read(folder ? file : path, folder ? "SavedModel" : "GraphDef", bytes)) {
+        Bytes all = {bytes->data, (const unsigned char *)bytes->data + bytes->length};
+        Read read = folder ? choose_graph(all) : (Read){.graph = all};
+        code = folder && (!read.graph.at || !wire_valid(all)) ? fail("%s: holds no graph of a SavedModel", file)
+                                                              : print_all(path, &read, nodes, json);
+    }
+    TF_DeleteBuffer(bytes);
+    return code;
 }
 
 static int run(int argc, char **argv) {

@@ -1,5 +1,7 @@
 // Models — GraphDef files and SavedModel folders, and the names of edges in them.
+#include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -10,6 +12,34 @@ static TF_SessionOptions *session_options(int threads, TF_Status *status) {
     if (threads > 0 && threads < 128)
         TF_SetConfig(options, config, sizeof config, status);
     return options;
+}
+
+bool model_is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// What lies in a folder that should hold a SavedModel.
+static bool report_folder(const char *path) {
+    char list[512] = "nothing";
+    size_t used = 0;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && used < sizeof list - 100 && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.')
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "", entry->d_name);
+    if (folder)
+        closedir(folder);
+    fail("%s: is no SavedModel and holds no checkpoint: saved_model.pb is not in it; there is %s", path, list);
+    return false;
+}
+
+bool model_file(const char *folder, char *out, size_t room) {
+    for (int text = 0; text < 2; text++) {
+        snprintf(out, room, "%s/saved_model.pb%s", folder, text ? "txt" : "");
+        if (access(out, F_OK) == 0)
+            return true;
+    }
+    return report_folder(folder);
 }
 
 static void open_folder(const char *path, int threads, Model *model, TF_Status *status) {
@@ -96,14 +126,14 @@ static bool open_file(const char *path, int threads, Model *model, TF_Status *st
 }
 
 bool model_open(const char *path, int threads, Model *out) {
-    struct stat info;
+    char file[4200];
     TF_Status *status = TF_NewStatus();
     *out = (Model){.graph = TF_NewGraph(), .path = path};
     bool tried = true;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        open_folder(path, threads, out, status);
-    else
+    if (!model_is_folder(path))
         tried = open_file(path, threads, out, status);
+    else if ((tried = model_file(path, file, sizeof file)))
+        open_folder(path, threads, out, status);
     bool done = tried && good(status, path) && out->session;
     TF_DeleteStatus(status);
     if (!done)

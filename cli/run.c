@@ -4,7 +4,7 @@
 #include "cli.h"
 
 static const char ABOUT[] =
-    "Runs a model once. MODEL is a GraphDef file (.pb) or the folder of a SavedModel; `millrace inspect` tells the "
+    "Runs a model once. MODEL is a GraphDef file (.pb, .pbtxt) or the folder of a SavedModel; `millrace inspect` tells the "
     "names of its inputs and outputs. Without --output, everything that no node reads is printed.\n";
 
 static const Option OPTIONS[] = {

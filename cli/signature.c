@@ -1,71 +1,19 @@
 // Signatures — what a SavedModel calls its inputs and outputs, read from the MetaGraphDef that comes with it.
 //
 // The few fields that matter, by their numbers: MetaGraphDef 5 is a map of signatures, a signature's 1 and 2 are maps of
-// inputs and outputs, and field 1 of such an end is the tensor's name. A map's entry has its key in 1, its value in 2.
-#include "cli.h"
-
-typedef struct {
-    const unsigned char *at, *end;
-} Bytes;
-
-static bool read_varint(Bytes *b, uint64_t *out) {
-    *out = 0;
-    for (int shift = 0; shift < 64 && b->at < b->end; shift += 7) {
-        *out |= (uint64_t)(*b->at & 127) << shift;
-        if (!(*b->at++ & 128))
-            return true;
-    }
-    return false;
-}
-
-// The next field; `value` holds the bytes of those that have a length, and is empty for others. False at the end.
-static bool read_field(Bytes *b, uint64_t *number, Bytes *value) {
-    uint64_t tag, n;
-    if (b->at >= b->end || !read_varint(b, &tag))
-        return false;
-    *number = tag >> 3;
-    *value = (Bytes){b->at, b->at};
-    switch (tag & 7) {
-    case 0: return read_varint(b, &n);
-    case 1: n = 8; break;
-    case 5: n = 4; break;
-    case 2:
-        if (!read_varint(b, &n))
-            return false;
-        break;
-    default: return false;
-    }
-    if (n > (uint64_t)(b->end - b->at))
-        return false;
-    if ((tag & 7) == 2)
-        *value = (Bytes){b->at, b->at + n};
-    b->at += n;
-    return true;
-}
-
-static Bytes find_field(Bytes message, uint64_t wanted) {
-    uint64_t number;
-    Bytes value;
-    while (read_field(&message, &number, &value))
-        if (number == wanted)
-            return value;
-    return (Bytes){0};
-}
-
-static void copy_text(char *to, size_t room, Bytes text) {
-    snprintf(to, room, "%.*s", text.at ? (int)(text.end - text.at) : 0, text.at ? (const char *)text.at : "");
-}
+// inputs and outputs, its 3 the method; such an end's 1 is the tensor's name, 2 its type, 3 its shape. A map's entry has its key
+// in 1, its value in 2.
+#include "census.h"
 
 static void add_ends(Model *model, Bytes signature, uint64_t which) {
-    uint64_t number;
-    Bytes entry;
-    while (read_field(&signature, &number, &entry)) {
-        if (number != which || model->n_ends == MOST_EDGES)
+    Field field;
+    while (wire_next(&signature, &field)) {
+        if (field.number != which || model->n_ends == MOST_EDGES)
             continue;
         ModelEnd *end = &model->ends[model->n_ends];
         end->is_output = which == 2;
-        copy_text(end->name, sizeof end->name, find_field(entry, 1));
-        copy_text(end->edge, sizeof end->edge, find_field(find_field(entry, 2), 1));
+        wire_text(wire_find(field.bytes, 1), end->name, sizeof end->name);
+        wire_text(wire_find(wire_find(field.bytes, 2), 1), end->edge, sizeof end->edge);
         if (*end->name && *end->edge)
             model->n_ends++;
     }
@@ -73,18 +21,77 @@ static void add_ends(Model *model, Bytes signature, uint64_t which) {
 
 // The signature of that name, or the first one that has outputs.
 void signature_read(Model *model, const void *bytes, size_t size) {
-    Bytes meta = {bytes, (const unsigned char *)bytes + size}, entry, chosen = {0};
-    uint64_t number;
-    while (read_field(&meta, &number, &entry)) {
-        if (number != 5)
+    Bytes meta = {bytes, (const unsigned char *)bytes + size}, chosen = {0};
+    Field field;
+    while (wire_next(&meta, &field)) {
+        if (field.number != 5)
             continue;
-        Bytes key = find_field(entry, 1), signature = find_field(entry, 2);
-        bool serving = key.at && key.end - key.at == 15 && memcmp(key.at, "serving_default", 15) == 0;
-        if (serving || (!chosen.at && find_field(signature, 2).at))
+        Bytes signature = wire_find(field.bytes, 2);
+        bool serving = wire_is(wire_find(field.bytes, 1), "serving_default");
+        if (serving || (!chosen.at && wire_find(signature, 2).at))
             chosen = signature;
     }
     if (chosen.at) {
         add_ends(model, chosen, 1);
         add_ends(model, chosen, 2);
     }
+}
+
+// ---------------------------------------- all of them
+
+static void print_end(Bytes entry, bool is_output, bool json, bool first) {
+    char name[256], edge[512];
+    Bytes end = wire_find(entry, 2);
+    const char *dtype = mr_dtype_name((TF_DataType)wire_integer(end, 2, 0)), *shape = wire_shape(wire_find(end, 3));
+    wire_text(wire_find(entry, 1), name, sizeof name);
+    wire_text(wire_find(end, 1), edge, sizeof edge);
+    dtype = dtype ? dtype : "?";
+    if (!json) {
+        printf("    %-5s %-24s %s %s  %s\n", is_output ? "gives" : "takes", name, dtype, shape, edge);
+        return;
+    }
+    printf("%s", first ? "" : ", ");
+    print_json_text(name);
+    printf(": {\"edge\": ");
+    print_json_text(edge);
+    printf(", \"dtype\": \"%s\", \"shape\": \"%s\"}", dtype, shape);
+}
+
+static void print_ends(Bytes signature, uint64_t number, bool json) {
+    Field field;
+    bool first = true;
+    printf(!json ? "" : number == 1 ? "\"inputs\": {" : ", \"outputs\": {");
+    while (wire_next(&signature, &field))
+        if (field.number == number) {
+            print_end(field.bytes, number == 2, json, first);
+            first = false;
+        }
+    printf(json ? "}" : "");
+}
+
+void signatures_print(const void *bytes, size_t size, bool json) {
+    Bytes meta = {bytes, (const unsigned char *)bytes + size};
+    Field field;
+    bool first = true;
+    char name[256], method[256];
+    printf(json ? ", \"signatures\": {" : "");
+    while (wire_next(&meta, &field)) {
+        Bytes signature = wire_find(field.bytes, 2);
+        wire_text(wire_find(field.bytes, 1), name, sizeof name);
+        if (field.number != 5 || strcmp(name, "__saved_model_init_op") == 0)
+            continue;
+        wire_text(wire_find(signature, 3), method, sizeof method);
+        if (json) {
+            printf("%s", first ? "" : ", ");
+            print_json_text(name);
+            printf(": {");
+        } else {
+            printf("  signature %s  %s\n", name, method);
+        }
+        print_ends(signature, 1, json);
+        print_ends(signature, 2, json);
+        printf(json ? "}" : "");
+        first = false;
+    }
+    printf(json ? "}" : "");
 }

@@ -1,5 +1,6 @@
-# What `cmake --install` puts in place: headers, libraries, the command, pkg-config files and the CMake package; 3.5 MB. The static
-# library is as large again and comes by `cmake --install build --component static`. `./run deb` makes a Debian package.
+# What `cmake --install` puts in place: headers, libraries, the command with its pages and completions, pkg-config files and the
+# CMake package; 3.5 MB. The static library is twice as large and comes by `cmake --install build --component static`.
+# `./run deb` makes a Debian package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -12,6 +13,13 @@ install(TARGETS millrace EXPORT millrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIB
 install(TARGETS ${OTHER_NAMES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET millrace_command)
     install(TARGETS millrace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+if(TARGET millrace_told)
+    install(DIRECTORY ${TOLD}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+    install(FILES ${TOLD}/millrace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME millrace)
+    install(FILES ${TOLD}/_millrace DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${TOLD}/millrace.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 install(FILES ${STATIC} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT static EXCLUDE_FROM_ALL)

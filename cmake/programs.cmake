@@ -8,6 +8,15 @@ if(CLI_SOURCES)
     add_executable(millrace_command ${CLI_SOURCES})
     set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
+
+    # Pages for man and completions for shells, as the command itself tells them.
+    if(NOT CMAKE_CROSSCOMPILING)
+        set(TOLD ${PROJECT_BINARY_DIR}/told)
+        add_custom_command(OUTPUT ${TOLD}/done DEPENDS millrace_command cmake/told.cmake
+            COMMAND ${CMAKE_COMMAND} -DCOMMAND=$<TARGET_FILE:millrace_command> -DFOLDER=${TOLD} -P ${PROJECT_SOURCE_DIR}/cmake/told.cmake
+            VERBATIM)
+        add_custom_target(millrace_told ALL DEPENDS ${TOLD}/done)
+    endif()
 endif()
 
 file(GLOB EXAMPLES CONFIGURE_DEPENDS examples/c/*.c)

@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import pty
+import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -192,6 +194,92 @@ def test_inspect(model):
     assert "Conv2D" in millrace("inspect", model)
 
 
+FUNCTIONS = """
+node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { dim { size: -1 } } } } }
+node { name: 'w' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } }
+       attr { key: 'shape' value { shape { dim { size: 3 } dim { size: 5 } } } } }
+node { name: 'call' op: 'PartitionedCall' input: 'x' attr { key: 'Tin' value { list { type: DT_FLOAT } } }
+       attr { key: 'Tout' value { list { type: DT_FLOAT } } } attr { key: 'f' value { func { name: 'outer' } } } }
+library {
+  function { signature { name: 'outer' input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'b' type: DT_FLOAT } }
+    node_def { name: 'n' op: 'inner' input: 'a' } ret { key: 'b' value: 'n:b:0' } }
+  function { signature { name: 'inner' input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'b' type: DT_FLOAT } }
+    node_def { name: 'm' op: 'Neg' input: 'a' attr { key: 'T' value { type: DT_FLOAT } } } MORE ret { key: 'b' value: 'm:y:0' } }
+  function { signature { name: 'unused' } node_def { name: 'u' op: 'TPUCompile' } }
+}
+versions { producer: 1000 }
+"""
+
+
+def test_inspect_looks_into_functions(tmp_path):
+    graph = tmp_path / "graph.pbtxt"
+    graph.write_text(FUNCTIONS.replace("MORE", ""))
+    about = strict_json(millrace("inspect", "--json", graph))
+    assert about["ops"] == {"Neg": 1, "PartitionedCall": 1, "Placeholder": 1, "VarHandleOp": 1} and about["missing"] == []
+    assert (about["functions"], about["function_nodes"], about["num_nodes"]) == (2, 2, 3)
+    assert (about["variables"], about["parameters"], about["variable_bytes"]) == (1, 15, 60)
+    assert "15 parameters in 1 variables, 60 B" in millrace("inspect", graph)
+
+
+def test_inspect_tells_all_that_is_missing_at_once(tmp_path):
+    more = "node_def { name: 'o%d' op: '%s' }"
+    graph = tmp_path / "graph.pbtxt"
+    graph.write_text(FUNCTIONS.replace("MORE", more % (1, "TPUCompile") + more % (2, "MyOwnOp") + more % (3, "MyOtherOp")))
+    assert sorted(strict_json(millrace("inspect", "--json", graph))["missing"]) == ["MyOtherOp", "MyOwnOp", "TPUCompile"]
+    text = millrace("inspect", graph)
+    assert "can't run here: 3 kinds" in text and "first inner/o2; no operation of TensorFlow's" in text
+    assert "first inner/o1\n" in text
+
+
+def test_inspect_tells_each_signature_and_runs_nothing(tmp_path):
+    def ends(name, edge):
+        return "{ key: '%s' value { name: '%s' dtype: DT_FLOAT tensor_shape { dim { size: -1 } dim { size: 4 } } } }" % (name, edge)
+    (tmp_path / "saved_model.pbtxt").write_text("""meta_graphs { meta_info_def { tags: 'serve' } graph_def {
+        node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+        node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }
+        node { name: 'name' op: 'Const' attr { key: 'dtype' value { type: DT_STRING } }
+               attr { key: 'value' value { tensor { dtype: DT_STRING tensor_shape {} string_val: '@FILE' } } } }
+        node { name: 'init' op: 'WriteFile' input: 'name' input: 'name' } versions { producer: 1000 } }
+        collection_def { key: 'saved_model_main_op' value { node_list { value: 'init' } } }
+        signature_def { key: 'serving_default' value { inputs @IN outputs @OUT method_name: 'predict' } }
+        signature_def { key: 'other' value { inputs @IN outputs @OUT } } }"""
+        .replace("@IN", ends("a", "x:0")).replace("@OUT", ends("b", "y:0")).replace("@FILE", str(tmp_path / "written")))
+    about = strict_json(millrace("inspect", "--json", tmp_path))
+    end = {"dtype": "float", "shape": "[? 4]"}
+    same = {"inputs": {"a": {"edge": "x:0", **end}}, "outputs": {"b": {"edge": "y:0", **end}}}
+    assert about["signatures"] == {"serving_default": same, "other": same}
+    text = millrace("inspect", tmp_path)
+    assert "signature serving_default  predict" in text and "signature other" in text
+    assert not (tmp_path / "written").exists()
+
+
+def test_inspect_reads_checkpoints(checkpoint):
+    folder = checkpoint.parent
+    said = {"w": ("float", [2], 8), "other": ("int64", [3], 24)}
+    for path in checkpoint, str(checkpoint) + ".index", str(checkpoint) + ".data-00000-of-00001", folder:
+        about = strict_json(millrace("inspect", "--json", path))
+        assert {t["name"]: (t["dtype"], t["shape"], t["bytes"]) for t in about["tensors"]} == said
+        assert (about["elements"], about["bytes"]) == (5, 32)
+    text = millrace("inspect", checkpoint)
+    assert "2 tensors" in text and "5 elements, 32 B" in text
+    assert millrace("inspect", folder / "none", code=1).count(str(folder / "none"))
+    (folder / "sub").mkdir(exist_ok=True)
+    (folder / "sub/readme").touch()
+    assert "there is readme" in millrace("inspect", folder / "sub", code=1)
+
+
+@pytest.mark.parametrize("name, data, words", [
+    ("a.keras", b"PK\3\4 and so on", ".export("), ("a.h5", b"\x89HDF\r\n\x1a\n and", ".export("),
+    ("a.onnx", b"\x08\x07 and", "onnx2tf"), ("a.tflite", b"\x1c\0\0\0TFL3 and", "SavedModel that it was made of"),
+    ("a.pt", b"PK\3\4 and", "onnx"),
+])
+def test_files_of_others(name, data, words, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    for command in "inspect", "run", "plan":
+        message = millrace(command, tmp_path / name, code=1)
+        assert words in message and str(tmp_path / name) in message and message.count("\n") == 1
+
+
 def test_run_classifies(model, data, tmp_path):
     images, labels = squares(100, 2)
     given = "images=@%s/t10k-images-idx3-ubyte.gz[0:20]" % data
@@ -337,6 +425,55 @@ def test_plan_of_a_training_step(data, tmp_path):
     text = millrace("plan", tmp_path / "t.pb", *choice[:6], "--target", "train_step")
     assert "times its lower bound" in text and "outside of it" in text
     assert "nothing" in millrace("plan", tmp_path / "t.pb", "--target", "nothing", code=1)
+
+
+# ---- pages and completions
+
+def test_pages_have_no_fault(tmp_path):
+    for name in ["", *COMMANDS]:
+        page = millrace("help", "--man", *name.split())
+        assert page.startswith(".TH MILLRACE")
+        (tmp_path / "page.1").write_text(page)
+        for checker in (["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", "page.1"], ["mandoc", "-Tlint", "-Wwarning", "page.1"]):
+            if shutil.which(checker[0]):
+                done = subprocess.run(checker, capture_output=True, text=True, cwd=tmp_path, env=dict(os.environ, LC_ALL="C.UTF-8"))
+                said = done.stderr + (done.stdout if checker[0] == "mandoc" else "")
+                assert done.returncode == 0 and not said, said
+
+
+def test_completion_by_bash(tmp_path):
+    def complete(*words):
+        script = '. "$0"; COMP_WORDS=(millrace "$@"); COMP_CWORD=$#; _millrace; printf "%s\\n" "${COMPREPLY[@]}"'
+        return subprocess.run(["bash", "-c", script, tmp_path / "c", *words], capture_output=True, text=True, check=True).stdout.split()
+    (tmp_path / "c").write_text(millrace("help", "--completion", "bash"))
+    assert complete("ins") == ["inspect"] and complete("run", "--ch") == ["--checkpoint"]
+    assert set(complete("plan", "--")) == {"--input", "--fetch", "--target", "--dot", "--json", "--help"}
+
+
+@pytest.mark.parametrize("shell, check", [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
+def test_completions_are_valid(shell, check, tmp_path):
+    text = millrace("help", "--completion", shell)
+    assert all(name in text for name in COMMANDS) and "checkpoint" in text
+    (tmp_path / "c").write_text(text)
+    if shutil.which(shell):
+        done = subprocess.run([shell, check, tmp_path / "c"], capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stderr, done
+    assert "none of bash" in millrace("help", "--completion", "tcsh", code=2)
+
+
+def test_every_variable_of_the_environment_is_told():
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    read = set()
+    for place in "src", "cli":
+        for folder, _, files in os.walk(os.path.join(root, place)):
+            for name in files:
+                if name.endswith(".c") and not name.endswith("_test.c"):
+                    with open(os.path.join(folder, name), errors="replace") as file:
+                        read |= set(re.findall(r'getenv\("(\w+)"\)', file.read()))
+    with open(os.path.join(root, "docs", "environment.md")) as file:
+        told = set(re.findall(r"^\| `(.*?)` \|", file.read().replace("`, `", " ").replace("` ` ", " "), re.M))
+    told = {name for row in told for name in row.split()}
+    assert read <= told and {name for name in told if name.startswith("MILLRACE_")} <= read, (read, told)
 
 
 # ---- training

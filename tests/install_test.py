@@ -103,6 +103,12 @@ def test_the_other_names_hold_no_second_copy(prefix):
         assert "framework" in name or "Shared library: [libmillrace.so.0]" in run("readelf", "-d", library)
 
 
+def test_pages_and_completions_are_installed(prefix):
+    for name in ("man/man1/millrace.1", "man/man1/millrace-inspect.1", "bash-completion/completions/millrace",
+                 "zsh/site-functions/_millrace", "fish/vendor_completions.d/millrace.fish"):
+        assert (prefix / "share" / name).stat().st_size > 500
+
+
 def test_every_header_compiles_alone_as_c99(prefix):
     for header in (prefix / "include").rglob("*.h"):
         run("cc", "-std=c99", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror", "-fsyntax-only", "-x", "c",
