@@ -75,8 +75,8 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
-// A late node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes are what
-// their first values are.
+// A late node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes are
+// what their first values are.
 static NodeMode late(const Specialising *s, const PlanNode *p) {
     for (int out = 0; out < p->binding.n_out && p->flow == FLOW_LOOP && !s->seen; out++) {
         const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;

@@ -504,7 +504,8 @@ static Status *try_enqueue(Queue *queue, Tensor *components, bool many, Cancella
     return OK;
 }
 
-static void enqueue(Queue *queue, Tensor *components, bool many, Cancellation *cancellation, QueueDone *done, void *arg) {
+static void enqueue(Queue *queue, Tensor *components, bool many, Cancellation *cancellation, QueueDone *done,
+                    void *arg) {
     Status *status = try_enqueue(queue, components, many, cancellation, done, arg);
     if (!status)
         return;

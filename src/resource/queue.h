@@ -50,8 +50,8 @@ Queue *queue_of(Resource *resource);
 FALLIBLE Status *queue_check_spec(Queue *queue, const QueueSpec *spec);
 int queue_components(const Queue *queue);
 
-// Takes the components over, whatever comes of it; each has a buffer of its own. `cancellation` may be NULL and outlives
-// the wait. Waits while the queue is full.
+// Takes the components over, whatever comes of it; each has a buffer of its own. `cancellation` may be NULL and
+// outlives the wait. Waits while the queue is full.
 void queue_enqueue(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg);
 // The rows of the components, one element each. Goes in piecemeal as room comes.
 void queue_enqueue_many(Queue *queue, Tensor *components, Cancellation *cancellation, QueueDone *done, void *arg);
