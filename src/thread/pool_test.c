@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/suite_test.h"
@@ -93,6 +94,82 @@ START_TEST(ranges_depend_on_units_and_threads_only) {
         }
     }
     ck_assert_int_eq(pool_ranges(4, 0), 0);
+}
+END_TEST
+
+// ---- helpers that don't run
+
+typedef struct {
+    pthread_t caller;
+    _Atomic bool taken, released;
+    _Atomic int others;
+} Holding;
+
+// The helper that takes a range first keeps it until it is released; the caller waits only for that.
+static void hold_one(void *arg, int64_t first, int64_t last) {
+    Holding *h = arg;
+    (void)first, (void)last;
+    if (pthread_equal(pthread_self(), h->caller)) {
+        for (int i = 0; i < 100 && !h->taken; i++)
+            usleep(1000);
+        return;
+    }
+    if (atomic_fetch_add(&h->others, 1))
+        return;
+    h->taken = true;
+    while (!h->released)
+        usleep(100);
+}
+
+static void *release_later(void *arg) {
+    Holding *h = arg;
+    usleep(200000);
+    h->released = true;
+    return NULL;
+}
+
+static int64_t own_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+START_TEST(the_caller_sleeps_for_the_last_range) {
+    pool_set_limit(2);
+    Holding h = {.caller = pthread_self()};
+    pthread_t thread;
+    pthread_create(&thread, NULL, release_later, &h);
+    int64_t before = own_ns();
+    pool_parallel(2, 8, hold_one, &h);
+    // Most of the 200 ms that it waits it sleeps.
+    ck_assert(!h.taken || own_ns() - before < 100 * CLOCK_MS);
+    ck_assert(!h.taken || h.released);
+    pthread_join(thread, NULL);
+    pool_set_limit(0);
+}
+END_TEST
+
+// The one worker is busy with another's task: nobody waits for it.
+static void busy_until_released(void *arg) {
+    Holding *h = arg;
+    h->taken = true;
+    while (!h->released)
+        usleep(100);
+    h->others = 1;
+}
+
+START_TEST(a_helper_that_comes_late_costs_nothing) {
+    pool_set_limit(2);
+    Holding h = {0};
+    ck_assert(pool_submit(busy_until_released, &h));
+    while (!h.taken)
+        usleep(100);
+    ck_assert_int_eq(uncovered(2, 1000, 0), 0);
+    ck_assert(!h.released);
+    h.released = true;
+    while (!h.others)
+        usleep(100);
+    pool_set_limit(0);
 }
 END_TEST
 
@@ -348,6 +425,8 @@ int main(void) {
     tcase_add_test(cases, many_callers_at_once);
     tcase_add_test(cases, tasks_run_once);
     tcase_add_test(cases, elastic_tasks_block_without_blocking_others);
+    tcase_add_test(cases, a_helper_that_comes_late_costs_nothing);
+    tcase_add_test(cases, the_caller_sleeps_for_the_last_range);
     tcase_add_test(cases, gang_meets_whole);
     tcase_add_test(cases, gangs_and_ranges_share_the_workers);
     tcase_add_test(cases, a_forked_child_starts_empty);
