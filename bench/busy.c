@@ -57,11 +57,11 @@ static bool write_file(const char *folder, const char *name, const char *text) {
     return (file && fclose(file) == 0) && good;
 }
 
-// A control group of this machine's processors but a half: version 2 or, in its "cpu" hierarchy, version 1.
-static bool make_group(char *folder, size_t size) {
+// A control group of this machine's processors but so many halves: version 2 or, in its "cpu" hierarchy, version 1.
+static bool make_group(int halves, char *folder, size_t size) {
     const char *root = getenv("BENCH_CGROUP");
     char both[64], quota[32];
-    long us = sysconf(_SC_NPROCESSORS_ONLN) * 100000 - 50000;
+    long us = sysconf(_SC_NPROCESSORS_ONLN) * 100000 - halves * 50000L;
     snprintf(folder, size, "%s/millrace-bench-%d", root ? root : "/sys/fs/cgroup", (int)getpid());
     snprintf(both, sizeof both, "%ld 100000", us);
     snprintf(quota, sizeof quota, "%ld", us);
@@ -73,7 +73,7 @@ static bool make_group(char *folder, size_t size) {
     return false;
 }
 
-static void enter(const char *folder, const Column *columns) {
+static void move_to(const char *folder, const Column *columns) {
     char text[32];
     for (int i = 0; i < COLUMNS; i++)
         if (columns[i].pid > 0) {
@@ -84,7 +84,7 @@ static void enter(const char *folder, const Column *columns) {
 
 static void remove_group(const char *folder) {
     for (int i = 0; i < 100 && rmdir(folder); i++)
-        usleep(10000);    // the processes in it have just ended
+        usleep(10000);    // the processes in it have just left
 }
 
 // ---------------------------------------- rounds
@@ -126,11 +126,28 @@ static void print_row(const char *name, const char *load, const Column *columns)
     fflush(stdout);
 }
 
+static void measure_quota(const char *name, int halves, Column *columns, const Options *options) {
+    char folder[4096], load[32];
+    if (!make_group(halves, folder, sizeof folder)) {
+        printf("%-16s quota: no control group can be made here (BENCH_CGROUP names a folder where one can)\n", name);
+        return;
+    }
+    move_to(folder, columns);
+    run_rounds(columns, options);
+    snprintf(load, sizeof load, "%.1f cpus", (double)sysconf(_SC_NPROCESSORS_ONLN) - 0.5 * halves);
+    print_row(name, load, columns);
+    char parent[sizeof folder];
+    memcpy(parent, folder, sizeof parent);
+    *strrchr(parent, '/') = 0;
+    move_to(parent, columns);
+    remove_group(folder);
+}
+
 static void measure(const char *name, const Options *options) {
     Column columns[COLUMNS] = {{.library = options->millrace, .setting = {"1", false, 1, 1, NULL, true}},
                                {.library = options->millrace, .setting = {"2", false, 2, 2, NULL, true}},
                                {.library = options->tensorflow, .setting = {"TensorFlow", false, 2, 2, NULL, true}}};
-    char folder[4096], load[16];
+    char load[16];
     for (int i = 0; i < COLUMNS; i++)
         if (columns[i].library && column_start(&columns[i]) && column_reply(&columns[i])) {
             column_ask(&columns[i], "open ", name);
@@ -144,18 +161,10 @@ static void measure(const char *name, const Options *options) {
         stop_loops();
         print_row(name, load, columns);
     }
-    bool grouped = make_group(folder, sizeof folder);
-    if (grouped) {
-        enter(folder, columns);
-        run_rounds(columns, options);
-        print_row(name, "quota", columns);
-    }
+    for (int halves = 1; halves <= 2; halves++)
+        measure_quota(name, halves, columns, options);
     for (int i = 0; i < COLUMNS; i++)
         column_stop(&columns[i]);
-    if (grouped)
-        remove_group(folder);
-    else
-        printf("%-16s quota: no control group can be made here (BENCH_CGROUP names a folder where one can)\n", name);
 }
 
 // "busy" alone is all of them, "busy.mlp" one.
