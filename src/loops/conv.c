@@ -13,6 +13,20 @@ static bool is_plain(const WindowShape *s) {
            s->out_h == s->in_h && s->out_w == s->in_w;
 }
 
+bool conv_is_narrow(const WindowShape *shape) {
+    enum { SHORT = 16 };
+    WindowShape s = window_in_depth(shape);
+    return s.groups == 1 && s.out_c <= NARROW && s.dilation_w == 1 && s.filter_d * s.filter_h <= NARROW_RUNS &&
+           s.filter_w > 1 && s.filter_w * s.in_c >= SHORT;
+}
+
+static void plan_narrow(ConvPlan *plan, int64_t size) {
+    const WindowShape *s = &plan->shape;
+    plan->narrow = true;
+    plan->units = s->batch * s->out_d * s->out_h;
+    plan->scratch = round_up((size_t)(plan->positions * s->in_c * s->out_c * size), 64);
+}
+
 bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan *plan) {
     if (dtype != DT_float && dtype != DT_double)
         return false;
@@ -47,6 +61,8 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
         p.units = parts * p.cuts * shape->groups;
     }
     p.scratch = gemm_most_scratch() + round_up((size_t)(p.pixels * depth * size), 64);
+    if (pass == CONV_FORWARD && conv_is_narrow(shape))
+        plan_narrow(&p, size);
     *plan = p;
     return true;
 }
@@ -95,11 +111,68 @@ static void patches(const ConvPlan *plan, const char *image, int64_t c0, int64_t
     }
 }
 
+// ---- to few channels ----
+
+enum { MOST_LANES = 16 };
+
+// The filter with its output channels first.
+static void turn_filter(const ConvPlan *plan, const void *filter, void *out) {
+    int64_t depth = plan->positions * plan->shape.in_c, outs = plan->shape.out_c;
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t i = 0; i < depth; i++)
+            if (plan->dtype == DT_double)
+                ((double *)out)[o * depth + i] = ((const double *)filter)[i * outs + o];
+            else
+                ((float *)out)[o * depth + i] = ((const float *)filter)[i * outs + o];
+}
+
+// The rows of a window that lie in the image, without what is left and right of it.
+static void narrow_runs(const WindowShape *s, const Corner *corner, NarrowRuns *runs) {
+    int64_t from = max_i64(0, -corner->left), to = min_i64(s->filter_w, s->in_w - corner->left);
+    runs->n = 0;
+    for (int64_t row = 0; row < s->filter_d * s->filter_h && from < to; row++) {
+        int64_t y = input_row(s, corner, row);
+        if (y < 0)
+            continue;
+        runs->at[runs->n] = (y * s->in_w + corner->left + from) * s->in_c;
+        runs->filter_at[runs->n] = (row * s->filter_w + from) * s->in_c;
+        runs->length[runs->n++] = (to - from) * s->in_c;
+    }
+}
+
+// Neighbours whose windows lie wholly between left and right have the same runs, a step apart.
+static int64_t neighbours(const WindowShape *s, int64_t x, int64_t left) {
+    int64_t room = s->in_w - s->filter_w - left;
+    return left < 0 || room < 0 ? 1 : min_i64(s->out_w - x, room / s->stride_w + 1);
+}
+
+static void conv_narrow(const ConvPlan *plan, const char *x, const void *filter, const void *bias, bool relu, char *y,
+                        void *scratch, int64_t first, int64_t last) {
+    const WindowShape *s = &plan->shape;
+    bool wide = plan->dtype == DT_double;
+    int64_t size = wide ? 8 : 4, rows = s->out_d * s->out_h, image = s->in_d * s->in_h * s->in_w * s->in_c;
+    NarrowRuns runs = {.pixel = s->stride_w * s->in_c, .filter = plan->positions * s->in_c,
+                       .rest = s->in_c % MOST_LANES != 0};
+    turn_filter(plan, filter, scratch);
+    for (int64_t unit = first; unit < last; unit++)
+        for (int64_t at = 0, many; at < s->out_w; at += many) {
+            Corner corner = corner_of(s, unit % rows * s->out_w + at);
+            many = neighbours(s, at, corner.left);
+            narrow_runs(s, &corner, &runs);
+            loops_table()->window->narrow[wide](x + unit / rows * image * size, &runs, scratch, bias, relu,
+                                                y + (unit * s->out_w + at) * s->out_c * size, many, s->out_c);
+        }
+}
+
 void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const void *bias, bool relu, void *y,
                   void *scratch, int64_t first, int64_t last) {
     const WindowShape *s = &plan->shape;
     int64_t size = plan->dtype == DT_double ? 8 : 4, in_c = s->in_c / s->groups, out_c = s->out_c / s->groups;
     int64_t positions = plan->positions, depth = positions * in_c, image = plan->pixels_each;
+    if (plan->narrow) {
+        conv_narrow(plan, x, filter, bias, relu, y, scratch, first, last);
+        return;
+    }
     char *rows = (char *)scratch + gemm_most_scratch();
     for (int64_t unit = first; unit < last; unit++) {
         int64_t n = unit / plan->blocks, from = unit % plan->blocks * plan->pixels;

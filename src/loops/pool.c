@@ -334,22 +334,56 @@ static Part windows_of(int64_t at, int64_t stride, int64_t pad, int64_t window, 
     return (Part){place >= window ? (place - window) / stride + 1 : 0, min_i64(count, place / stride + 1)};
 }
 
-// Row `row` of the input: what the windows that hold its pixels give them.
-static void grad_row(const WindowShape *s, int64_t row, bool means, char *dx, const char *x, Gather *g) {
-    int64_t z = row / s->in_h, y = row % s->in_h, pixel = s->in_c * (int64_t)dtype_size(g->dtype);
+enum { PHASES = 4 };
+static void gather_phases(Gather *phases, DType dtype, int64_t channels) {
+    for (int i = 0; i < PHASES; i++)
+        phases[i] = (Gather){.table = loops_table()->window, .dtype = dtype, .channels = channels};
+}
+
+static bool is_whole(const WindowShape *s, int64_t x) {
+    Part part = columns_of(s, x);
+    return part.to - part.from == s->filter_w;
+}
+
+// What the windows in `columns` of one layer and row of windows give to a pixel, from the first of the columns on.
+static void gather_windows(const WindowShape *s, Gather *g, int64_t a, int64_t b, Part columns, bool means) {
+    Part layers = layers_of(s, a), rows = rows_of(s, b);
+    double share = means ? 1.0 / (double)((layers.to - layers.from) * (rows.to - rows.from)) : 1;
+    for (int64_t c = columns.from; c < columns.to; c++) {
+        Part part = means ? columns_of(s, c) : (Part){0, 1};
+        gather(g, (a * s->out_h + b) * s->out_w + c - columns.from, share / (double)(part.to - part.from));
+    }
+}
+
+// Row `row` of the input: what the windows that hold its pixels give them. Pixels a step apart, whose windows are whole,
+// have theirs at the same places: each phase of the step keeps its own.
+static void grad_row(const WindowShape *s, int64_t row, bool means, char *dx, const char *x, const char *dy,
+                     const char *y, Gather *phases) {
+    int64_t z = row / s->in_h, i = row % s->in_h, pixel = s->in_c * (int64_t)dtype_size(phases->dtype);
     Part layers = windows_of(z, s->stride_d, s->pad_front, s->filter_d, s->out_d);
-    Part rows = windows_of(y, s->stride_h, s->pad_top, s->filter_h, s->out_h);
+    Part rows = windows_of(i, s->stride_h, s->pad_top, s->filter_h, s->out_h);
+    int64_t kept[PHASES] = {-1, -1, -1, -1};
     for (int64_t j = 0; j < s->in_w; j++) {
         Part columns = windows_of(j, s->stride_w, s->pad_left, s->filter_w, s->out_w);
-        gather_begin(g, dx + j * pixel);
+        int64_t phase = s->stride_w <= PHASES ? (j + s->pad_left) % s->stride_w : 0, many = columns.to - columns.from;
+        Gather *g = &phases[phase];
+        bool whole = s->stride_w <= PHASES && many > 0;
+        whole = whole && (!means || (is_whole(s, columns.from) && is_whole(s, columns.to - 1)));
+        int64_t first = many > 0 ? columns.from * pixel : 0;
+        g->from = dy + first;
+        g->greatest = y ? y + first : NULL;
         g->equal = x ? x + j * pixel : NULL;
+        if (whole && kept[phase] == many) {
+            g->out = dx + j * pixel;
+            gather_now(g);
+            continue;
+        }
+        gather_begin(g, dx + j * pixel);
         for (int64_t a = layers.from; a < layers.to; a++)
             for (int64_t b = rows.from; b < rows.to; b++)
-                for (int64_t c = columns.from; c < columns.to; c++) {
-                    Box box = means ? box_of(s, a * s->out_h + b, c) : (Box){0};
-                    gather(g, (a * s->out_h + b) * s->out_w + c, means ? 1.0 / (double)box_count(&box) : 1);
-                }
+                gather_windows(s, g, a, b, columns, means);
         gather_now(g);
+        kept[phase] = whole && !g->more ? many : -1;
     }
 }
 
@@ -360,13 +394,13 @@ int64_t pool_row_units(const WindowShape *s) {
 void max_pool_share(DType dtype, const WindowShape *shape, const void *x, const void *y, const void *dy, void *dx,
                     int64_t first, int64_t last) {
     const WindowShape deep = window_in_depth(shape), *s = &deep;
-    Gather g = {.table = loops_table()->window, .dtype = dtype, .channels = s->in_c};
+    Gather phases[PHASES];
+    gather_phases(phases, dtype, s->in_c);
     int64_t rows = s->in_d * s->in_h, pixel = s->in_c * (int64_t)dtype_size(dtype);
     for (int64_t unit = first; unit < last; unit++) {
         int64_t small = unit / rows * out_rows(s) * s->out_w * pixel, large = unit * s->in_w * pixel;
-        g.from = (const char *)dy + small;
-        g.greatest = (const char *)y + small;
-        grad_row(s, unit % rows, false, (char *)dx + large, (const char *)x + large, &g);
+        grad_row(s, unit % rows, false, (char *)dx + large, (const char *)x + large, (const char *)dy + small,
+                 (const char *)y + small, phases);
     }
 }
 
@@ -416,9 +450,9 @@ void avg_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void 
     if (nchw)
         s->in_c = s->out_c = 1;  // a plane is an image of one channel
     int64_t rows = s->in_d * s->in_h, pixel = s->in_c * (int64_t)dtype_size(dtype), each = nchw ? rows : 1;
-    Gather g = {.table = loops_table()->window, .dtype = dtype, .channels = s->in_c};
-    for (int64_t unit = first * each; unit < last * each; unit++) {
-        g.from = (const char *)dy + unit / rows * out_rows(s) * s->out_w * pixel;
-        grad_row(s, unit % rows, true, (char *)dx + unit * s->in_w * pixel, NULL, &g);
-    }
+    Gather phases[PHASES];
+    gather_phases(phases, dtype, s->in_c);
+    for (int64_t unit = first * each; unit < last * each; unit++)
+        grad_row(s, unit % rows, true, (char *)dx + unit * s->in_w * pixel, NULL,
+                 (const char *)dy + unit / rows * out_rows(s) * s->out_w * pixel, NULL, phases);
 }

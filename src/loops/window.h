@@ -34,12 +34,15 @@ typedef struct {
     int64_t blocks;                       // of an image (forward)
     int64_t pixels_each, positions;       // of a whole output image or volume, of a window
     int64_t group_positions, cuts, cut;   // filter: window positions per unit; cuts of the output channels
+    bool narrow;                          // to so few channels that each is a dot product; units are rows of the output
     int64_t units;
     size_t scratch;                       // bytes per running thread, aligned to 64
 } ConvPlan;
 
 // False where the type is neither float nor double.
 bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan *plan);
+// Whether the convolution is one to few channels (ConvPlan.narrow), which libraries compute as many.
+bool conv_is_narrow(const WindowShape *shape);
 // y = x * filter (+ bias, then relu); units may run on any threads.
 void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const void *bias, bool relu, void *y,
                   void *scratch, int64_t first, int64_t last);
@@ -70,7 +73,7 @@ void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, 
 // dx gets dy at the first greatest element of each window; every element of dx is written.
 void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx, void *work,
                    int64_t first, int64_t last);
-// float and double, pixels: dx gets dy wherever x is the greatest of a window, y. Units are the input's rows.
+// float and double, pixels: dx gets dy wherever x is within 1e-5 of a window's greatest, y. Units are the input's rows.
 int64_t pool_row_units(const WindowShape *shape);
 void max_pool_share(DType dtype, const WindowShape *shape, const void *x, const void *y, const void *dy, void *dx,
                     int64_t first, int64_t last);

@@ -129,6 +129,10 @@ START_TEST(convolutions) {
         {0, 5, 5, 1, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},      // nothing
         {1, 40, 40, 3, 40, 40, 4, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},  // several blocks
         {1, 3, 3, 2, 7, 7, 2, 3, 3, 1, 1, 1, 1, 3, 3, .groups = 1},      // windows that lie outside
+        {2, 7, 23, 16, 7, 23, 1, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},   // to few channels
+        {1, 9, 20, 6, 5, 10, 3, 5, 4, 2, 2, 1, 1, 2, 1, .groups = 1},
+        {1, 6, 9, 33, 3, 9, 2, 3, 3, 1, 1, 2, 1, 0, 1, .groups = 1},
+        {1, 5, 12, 16, 5, 12, 2, 3, 3, 1, 1, 1, 1, 1, 1, 1, 4, 4, 3, 1, 1, 1},
         // volumes: same padding; strides and no padding; dilation and windows that lie outside; groups, several blocks
         {2, 5, 4, 3, 5, 4, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1, 6, 6, 3, 1, 1, 1},
         {1, 9, 8, 2, 4, 3, 5, 3, 4, 2, 2, 1, 1, 0, 0, 1, 7, 3, 2, 2, 1, 0},
@@ -172,7 +176,7 @@ static void check_pool(DType dtype, const WindowShape *shape, bool nchw) {
                     continue;
                 int64_t in = place(s, nchw, true, n, iz * s->in_h + iy, ix, c);
                 if (way) {
-                    dshare[in] += x.wide[in] == max[out] ? dy.wide[out] : 0;
+                    dshare[in] += fabs(x.wide[in] - max[out]) < 1e-5 ? dy.wide[out] : 0;
                     mean[out] += x.wide[in] / (double)count;
                     dmean[in] += dy.wide[out] / (double)count;
                     continue;

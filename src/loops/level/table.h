@@ -51,6 +51,15 @@ typedef struct {
                                     void *gradient, int64_t rows, int64_t n);
 } SoftmaxTable;
 
+// Of a convolution to few channels: where the rows of a window lie, in elements. Filters follow each other, `filter` apart;
+// neighbouring pixels have their windows `pixel` apart.
+enum { NARROW = 3, NARROW_RUNS = 64 };
+typedef struct {
+    int64_t at[NARROW_RUNS], filter_at[NARROW_RUNS], length[NARROW_RUNS], n, pixel, filter;
+    bool rest;   // some are no whole vectors
+} NarrowRuns;
+
+#define POOL_NEAR 1e-5
 // Arrays by type: [0] float, [1] double and, for pooling, [2] int32, [3] int64. The contracts are those of norm.h.
 typedef struct {
     void (*moments[2])(const void *x, const void *y, const void *shift_x, const void *shift_y, const void *gate_a,
@@ -60,7 +69,11 @@ typedef struct {
     void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, const void *gate_a,
                           const void *gate_b, void *out, int64_t rows, int64_t channels);
     void (*add_channels[2])(const void *x, void *y, int64_t n, double scale);
-    // y[c] = (more ? y[c] : 0) + the sum of x[at[i] + c] * weights[i]; or of those where equal[c] is greatest[at[i] + c].
+    // y[p * outs + o] = bias[o] + the dot products of all runs of pixel p and filter o, then relu; outs is at most NARROW.
+    void (*narrow[2])(const void *x, const NarrowRuns *runs, const void *filter, const void *bias, bool relu, void *y,
+                      int64_t pixels, int64_t outs);
+    // y[c] = (more ? y[c] : 0) + the sum of x[at[i] + c] * weights[i]; or of those where equal[c] is less
+    // than POOL_NEAR from greatest[at[i] + c]: TensorFlow's kernel takes that for the greatest element of a window.
     void (*gather_mean[2])(const void *x, const int64_t *at, const double *weights, int64_t n, void *y, int64_t channels,
                            bool more);
     void (*gather_equal[2])(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,

@@ -108,6 +108,7 @@ const WindowTable LEVEL(loop_windows) = {
     .scale_rows = {scale_rows_f32, scale_rows_f64},
     .blend_rows = {blend_rows_f32, blend_rows_f64},
     .add_channels = {add_channels_f32, add_channels_f64},
+    .narrow = {narrow_f32, narrow_f64},
     .gather_mean = {gather_mean_f32, gather_mean_f64},
     .gather_equal = {gather_equal_f32, gather_equal_f64},
     .local_response = {local_response_f32, local_response_f64},

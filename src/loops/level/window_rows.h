@@ -94,7 +94,7 @@ static void FN(add_channels)(const void *x_, void *y_, int64_t n, double scale) 
 }
 
 // Sums over pixels that stay in registers: y = (more ? y : 0) + the sum of weight * what lies `at` elements behind x. With
-// an `equal` pixel a channel counts where it is the one of `greatest`, at the same places.
+// an `equal` pixel a channel counts where the one of `greatest`, at the same places, is less than POOL_NEAR away.
 typedef T FN(Channels) __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(T)), may_alias));
 enum { FN(EACH) = LANES * sizeof(float) / sizeof(T), FN(BLOCK) = 4 };
 
@@ -110,9 +110,10 @@ INLINE void FN(gather_block)(const T *x, const T *equal, const T *greatest, cons
         for (int v = 0; v < vectors; v++) {
             FN(Channels) value = *(const FN(Channels) *)(x + at[i] + v * FN(EACH));
             if (equal) {
-                __typeof__(value == value) same = *(const FN(Channels) *)(equal + v * FN(EACH)) ==
-                                                  *(const FN(Channels) *)(greatest + at[i] + v * FN(EACH));
-                sums[v] += (FN(Channels))((__typeof__(same))value & same);
+                FN(Channels) apart = *(const FN(Channels) *)(equal + v * FN(EACH)) -
+                                     *(const FN(Channels) *)(greatest + at[i] + v * FN(EACH));
+                __typeof__(apart < apart) near = (apart < (T)POOL_NEAR) & (apart > -(T)POOL_NEAR);
+                sums[v] += (FN(Channels))((__typeof__(near))value & near);
             } else {
                 sums[v] += value * weight;
             }
@@ -134,7 +135,10 @@ INLINE void FN(gather_of)(const T *x, const T *equal, const T *greatest, const i
     for (; c < channels; c++) {
         T sum = more ? y[c] : 0;
         for (int64_t i = 0; i < n; i++)
-            sum += !equal ? x[at[i] + c] * (T)weights[i] : equal[c] == greatest[at[i] + c] ? x[at[i] + c] : 0;
+            if (!equal)
+                sum += x[at[i] + c] * (T)weights[i];
+            else
+                sum += M(fabs)(equal[c] - greatest[at[i] + c]) < (T)POOL_NEAR ? x[at[i] + c] : 0;
         y[c] = sum;
     }
 }
@@ -145,6 +149,67 @@ static void FN(gather_mean)(const void *x, const int64_t *at, const double *weig
 static void FN(gather_equal)(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,
                              int64_t channels, bool more) {
     FN(gather_of)(x, equal, greatest, at, NULL, n, y, channels, more);
+}
+
+// What is left of runs behind whole vectors.
+static __attribute__((noinline)) T FN(narrow_rest)(const T *x, const NarrowRuns *runs, const T *filter) {
+    T sum = 0;
+    for (int64_t r = 0; r < runs->n; r++)
+        for (int64_t i = runs->length[r] & -(int64_t)FN(EACH); i < runs->length[r]; i++)
+            sum += x[runs->at[r] + i] * filter[runs->filter_at[r] + i];
+    return sum;
+}
+
+// Dot products of runs of the input and of `outs` filters, for `pixels` neighbours: each has its sums in registers.
+INLINE void FN(narrow_block)(const T *x, const NarrowRuns *runs, const T *filter, const T *bias, bool relu, T *y,
+                             const int pixels, const int outs) {
+    FN(Channels) sums[4][NARROW];
+    _Pragma("GCC unroll 4")
+    for (int p = 0; p < pixels; p++)
+        _Pragma("GCC unroll 3")
+        for (int o = 0; o < outs; o++)
+            sums[p][o] = (FN(Channels)){0};
+    for (int64_t r = 0; r < runs->n; r++) {
+        const T *a = x + runs->at[r], *b = filter + runs->filter_at[r];
+        for (int64_t i = 0; i + FN(EACH) <= runs->length[r]; i += FN(EACH))
+            _Pragma("GCC unroll 4")
+            for (int p = 0; p < pixels; p++)
+                _Pragma("GCC unroll 3")
+                for (int o = 0; o < outs; o++)
+                    sums[p][o] += *(const FN(Channels) *)(a + p * runs->pixel + i) *
+                                  *(const FN(Channels) *)(b + o * runs->filter + i);
+    }
+    _Pragma("GCC unroll 4")
+    for (int p = 0; p < pixels; p++)
+        _Pragma("GCC unroll 3")
+        for (int o = 0; o < outs; o++) {
+            T sum = bias ? bias[o] : 0, lanes[FN(EACH)];
+            *(FN(Channels) *)lanes = sums[p][o];
+            if (runs->rest)
+                sum += FN(narrow_rest)(x + p * runs->pixel, runs, filter + o * runs->filter);
+            for (int i = 0; i < FN(EACH); i++)
+                sum += lanes[i];
+            y[p * outs + o] = relu && sum < 0 ? 0 : sum;
+        }
+}
+static void FN(narrow)(const void *x_, const NarrowRuns *runs, const void *filter, const void *bias, bool relu, void *y_,
+                       int64_t pixels, int64_t outs) {
+    const T *x = x_;
+    T *y = y_;
+#define ROW(outs, abreast)                                                                            \
+    do {                                                                                              \
+        for (; pixels >= (abreast); pixels -= (abreast), x += (abreast) * runs->pixel, y += (abreast) * (outs)) \
+            FN(narrow_block)(x, runs, filter, bias, relu, y, abreast, outs);                          \
+        for (; pixels > 0; pixels--, x += runs->pixel, y += (outs))                                   \
+            FN(narrow_block)(x, runs, filter, bias, relu, y, 1, outs);                                \
+    } while (0)
+    if (outs == 1)
+        ROW(1, 4);
+    else if (outs == 2)
+        ROW(2, 4);
+    else
+        ROW(3, 2);
+#undef ROW
 }
 
 // Sums of the squares of channels c - radius .. c + radius, in sliding pieces.

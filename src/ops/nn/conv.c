@@ -90,9 +90,11 @@ Status *conv_prepare_op(Prepare *p) {
         p->run = run_int32;
         return OK;
     }
-    if (compute == DT_float && conv_prepare_winograd(p, conv))
+    // To one channel from 16 at 2 x 128 x 128 takes the library 2.4 ms at AVX2.
+    bool narrow = row->pass == CONV_FORWARD && conv_is_narrow(&conv->window);
+    if (compute == DT_float && !narrow && conv_prepare_winograd(p, conv))
         return OK;
-    if (compute == DT_float)
+    if (compute == DT_float && !narrow)
         TRY(conv_prepare_library(p, conv, work));
     if (conv->library)
         return OK;

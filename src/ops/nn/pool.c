@@ -268,7 +268,7 @@ Status *pool_avg_grad_prepare(Prepare *p) {
     return stage_output(p, dtype, pool->compute, &p->out[0]->shape, pool->turns, &pool->out);
 }
 
-// Every greatest element of a window gets the gradient, as TensorFlow does it over volumes.
+// Every element that is within 1e-5 of the greatest of a window gets the gradient, as in TensorFlow over volumes.
 Status *pool_share_prepare(Prepare *p) {
     Pool *pool = p->own;
     TRY(pool_max_grad_prepare(p));

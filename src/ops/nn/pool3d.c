@@ -35,7 +35,7 @@ const Op op_MaxPool3D = {
 const Op op_MaxPool3DGrad = {
     .signature = "MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T; " WINDOWS_3D
                  "T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
-    .doc = "Gradient of MaxPool3D: goes to every greatest element of each window.", .grad = max_grad_grad,
+    .doc = "Gradient of MaxPool3D: goes to all that is within 1e-5 of the greatest of each window.", .grad = max_grad_grad,
     .shape = pool_grad_shape, .prepare = pool_share_prepare, .cpu = ANY_TYPE(pool_share_run), POOL3_FIELDS,
 };
 const Op op_MaxPool3DGradGrad = {
