@@ -10,7 +10,7 @@ if(CLI_SOURCES)
     target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
 
     # Pages for man and completions for shells, as the command itself tells them.
-    if(NOT CMAKE_CROSSCOMPILING)
+    if(NOT CMAKE_CROSSCOMPILING AND NOT MILLRACE_SANITIZE AND NOT MILLRACE_FUZZ)
         set(TOLD ${PROJECT_BINARY_DIR}/told)
         add_custom_command(OUTPUT ${TOLD}/done DEPENDS millrace_command cmake/told.cmake
             COMMAND ${CMAKE_COMMAND} -DCOMMAND=$<TARGET_FILE:millrace_command> -DFOLDER=${TOLD} -P ${PROJECT_SOURCE_DIR}/cmake/told.cmake
