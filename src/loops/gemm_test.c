@@ -166,6 +166,51 @@ START_TEST(cuts_change_no_bit) {
 }
 END_TEST
 
+// The same plan with b where it lies and laid out, shared out or not.
+static void check_packed(DType dtype, const GemmShape *g, int threads, const void *a, const void *b, const void *bias) {
+    GemmPlan plan;
+    GemmShape shape = *g;
+    shape.bias = bias;
+    size_t size = dtype_size(dtype), bytes = (size_t)(g->m * g->n) * size;
+    ck_assert(gemm_prepare(dtype, &shape, 1, 0, 0, 0, threads, &plan) && gemm_may_pack(&plan));
+    void *scratch = aligned_alloc(64, plan.scratch + 64 - plan.scratch % 64), *packed = malloc(gemm_packed_bytes(&plan));
+    void *plain_c = malloc(bytes), *packed_c = malloc(bytes);
+    memcpy(plain_c, a, bytes), memcpy(packed_c, a, bytes);
+    gemm_pack(&plan, b, packed);
+    for (int64_t unit = plan.units - 1; unit >= 0; unit--) {
+        gemm_run(&plan, a, b, plain_c, scratch, unit, unit + 1);
+        gemm_run_packed(&plan, a, packed, packed_c, scratch, unit, unit + 1);
+    }
+    EXPECT(!memcmp(plain_c, packed_c, bytes), "%s %dx%dx%d tb %d differs when packed", dtype_name(dtype), (int)g->m,
+           (int)g->n, (int)g->k, g->tb);
+    free(scratch), free(packed), free(plain_c), free(packed_c);
+}
+
+START_TEST(packing_changes_no_bit) {
+    static const int shapes[][3] = {{2, 2, 1}, {7, 37, 21}, {64, 512, 256}, {8, 515, 700}, {97, 193, 1100}, {24, 90, 520}};
+    enum { MOST = 700 * 700 };
+    double *a = malloc(MOST * sizeof *a), *b = malloc(MOST * sizeof *b);
+    float *x = malloc(MOST * sizeof *x), *y = malloc(MOST * sizeof *y);
+    for (int i = 0; i < MOST; i++) {
+        a[i] = small_random(2001) / 1000.0 - 1, b[i] = small_random(2001) / 1000.0 - 1;
+        x[i] = (float)a[i], y[i] = (float)b[i];
+    }
+    for (int l = 0; l < 3; l++) {
+        if (!loops_choose_level(levels[l]))
+            continue;
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (int way = 0; way < 8; way++) {
+                GemmShape g = {.m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2], .tb = way & 1, .relu = way == 3,
+                               .accumulate = way >> 2};
+                g.lda = g.k, g.ldb = g.tb ? g.k : g.n, g.ldc = g.n;
+                check_packed(DT_float, &g, 1 + way / 2, x, y, way & 2 ? y : NULL);
+                check_packed(DT_double, &g, 1 + way / 2, a, b, way & 2 ? b : NULL);
+            }
+    }
+    free(a), free(b), free(x), free(y);
+}
+END_TEST
+
 START_TEST(every_type_and_batches) {
     static const DType types[] = {DT_half, DT_bfloat16, DT_float, DT_double, DT_int32, DT_int64, DT_uint32, DT_uint64,
                                   DT_complex64, DT_complex128};
@@ -194,6 +239,7 @@ int main(void) {
     tcase_add_test(tests, blocks_and_cuts);
     tcase_add_test(tests, few_rows_and_long_sums);
     tcase_add_test(tests, cuts_change_no_bit);
+    tcase_add_test(tests, packing_changes_no_bit);
     tcase_add_test(tests, every_type_and_batches);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -78,6 +78,7 @@ static Status *hand_over(Splitting *s, Output edge) {
     builder_device(&take, edge.node->device);
     builder_attr(&take, STR("T"), &ATTR_OF_TYPE(output_base_type(edge)));
     builder_attr(&take, STR("index"), &ATTR_OF_INT(body->n_feeds));
+    builder_attr(&take, STR("lasts"), &ATTR_OF_BOOL(true));
     Status *status = builder_finish(&give, &retval);
     if (!status)
         status = builder_finish(&take, &arg);

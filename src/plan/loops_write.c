@@ -53,7 +53,7 @@ Status *loop_copy_node(Graph *graph, Node *from, Node **out) {
     return OK;
 }
 
-static Status *make_arg(Writing *w, Output edge, const Shape *shape) {
+static Status *make_arg(Writing *w, Output edge, const Shape *shape, bool lasts) {
     Node *arg;
     int index = (int)w->args.n;
     AUTO(arena) Arena arena = {0};
@@ -62,6 +62,7 @@ static Status *make_arg(Writing *w, Output edge, const Shape *shape) {
     builder_device(&builder, w->frame->cond->device);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(output_base_type(edge)));
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(index));
+    builder_attr(&builder, STR("lasts"), &ATTR_OF_BOOL(lasts));
     TRY(builder_finish(&builder, &arg));
     arg->output_shapes[0] = *shape;
     if (edge.node->handles && edge.node->handles[edge.index])
@@ -125,11 +126,11 @@ static Status *begin(Writing *w, Draft *draft) {
     NEED_MEMORY(draft->feeds && draft->fetches);
     for (size_t i = 0; i < w->merges.n; i++) {
         Node *merge = w->merges.p[i];
-        TRY(make_arg(w, (Output){merge, 0}, &merge->output_shapes[0]));
+        TRY(make_arg(w, (Output){merge, 0}, &merge->output_shapes[0], false));
         of(w, merge)->now = (Output){w->args.p[i], 0};
     }
     for (size_t i = 0; i < w->invariants.n; i++)
-        TRY(make_arg(w, w->invariants.p[i], &w->invariants.p[i].node->output_shapes[w->invariants.p[i].index]));
+        TRY(make_arg(w, w->invariants.p[i], &w->invariants.p[i].node->output_shapes[w->invariants.p[i].index], true));
     for (int32_t i = 0; i < w->frame->n; i++) {
         LoopedNode *enter = looped(w, i);
         if (node_flow(enter->node) != FLOW_ENTER || !node_bool(enter->node, "is_constant"))

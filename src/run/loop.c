@@ -195,19 +195,24 @@ static Status *choose(LoopRun *run, bool late) {
     return look_at_binding(run);
 }
 
+// Who packs it knows it again by its buffer.
+static bool is_stamped(const Tensor *value) {
+    return value->buffer && value->buffer->stamp;
+}
+
 // Variables come each time. What doesn't change stays where it is, but for what the list gives up on its way.
 static void give(LoopRun *run) {
     Step *body = run->body;
     const Plan *plan = body->plan;
     for (int32_t i = 0; i < run->n_feeds; i++) {
         int32_t slot = plan->feeds[i].slot;
-        bool escapes = plan->slots[slot].escapes, variable = i < run->n_variables;
-        if (!variable && run->bound && !escapes)
+        bool variable = i < run->n_variables, counted = plan->slots[slot].escapes || (!variable && is_stamped(&run->values[i]));
+        if (!variable && run->bound && !counted)
             continue;
-        if (escapes)
+        if (counted)
             buffer_release(body->slots[slot].buffer);  // nobody has read it
         body->slots[slot] = run->values[i];
-        if (!escapes)
+        if (!counted)
             body->slots[slot].buffer = NULL;
         else if (variable)
             run->values[i].buffer = NULL;  // moved

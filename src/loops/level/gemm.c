@@ -6,6 +6,7 @@
 #include "loops/level/table.h"
 
 void INTEGER_LEVEL(gemm_double)(const GemmShape *g, GemmWay way, const void *a, const void *b, void *c, void *scratch);
+void INTEGER_LEVEL(gemm_double_pack)(const GemmShape *g, const void *b, void *packed);
 
 #define T float
 #define NAME f32
@@ -35,6 +36,9 @@ void INTEGER_LEVEL(gemm_double)(const GemmShape *g, GemmWay way, const void *a, 
 #undef WIDTH
 void LEVEL(gemm_double)(const GemmShape *g, GemmWay way, const void *a, const void *b, void *c, void *scratch) {
     gemm_f64(g, way, a, b, c, scratch);
+}
+void LEVEL(gemm_double_pack)(const GemmShape *g, const void *b, void *packed) {
+    pack_all_f64(g, b, packed);
 }
 #endif
 
@@ -90,3 +94,6 @@ const GemmFn LEVEL(loop_gemms)[TYPES] = {
     [TYPE_F32] = gemm_f32, [TYPE_F64] = INTEGER_LEVEL(gemm_double), [TYPE_I32] = gemm_i32, [TYPE_I64] = gemm_i64,
     [TYPE_U32] = gemm_u32, [TYPE_U64] = gemm_u64, [TYPE_C64] = gemm_c64, [TYPE_C128] = gemm_c128,
 };
+const GemmPackFn LEVEL(loop_gemm_packs)[2] = {pack_all_f32, INTEGER_LEVEL(gemm_double_pack)};
+// Doubles have half the lanes of floats, and 512 bits of them none.
+const int8_t LEVEL(loop_gemm_panels)[2] = {PANEL_f32, LOOPS_LEVEL == 1 ? PANEL_f32 / 2 : 8};

@@ -132,6 +132,25 @@ static FN(Ahead) FN(next_block)(const GemmShape *g, const GemmBlocks *s, const T
                      s->depth);
 }
 
+// b is packed, panel after panel, each down all of k: a panel stays in the first cache while the rows of a go by.
+static void FN(walk_packed)(const GemmShape *g, FN(Block) *block, const T *b) {
+    int64_t tiles = (block->rows + FN(MOST_ROWS) - 1) / FN(MOST_ROWS), panel = g->k * FN(PANEL);
+    const T *bias = block->bias;
+    T *c = block->c;
+    block->tile.bk = FN(PANEL);
+    for (int64_t j = 0; j < g->n; j += FN(PANEL), b += panel) {
+        bool last = g->n - j <= FN(PANEL);
+        block->b = b, block->c = c + j, block->bias = bias ? bias + j : NULL;
+        block->columns = last ? g->n - j : FN(PANEL);
+        block->tile.next_b = last ? (FN(Ahead)){0} : FN(ahead)(b + panel, 0, 1, block->tile.k * FN(PANEL), tiles, block->tile.k);
+        FN(walk)(block);
+    }
+}
+
+static void FN(pack_all)(const GemmShape *g, const void *b, void *packed) {
+    FN(pack_b)(b, g->tb ? 1 : g->ldb, g->tb ? g->ldb : 1, g->k, g->n, packed);
+}
+
 static void FN(gemm_by_tiles)(const GemmShape *g, GemmWay way, const T *a, const T *b, T *c, T *scratch) {
     GemmBlocks s = gemm_blocks(g, way, sizeof(T));
     int64_t a_row = g->ta ? 1 : g->lda, a_column = g->ta ? g->lda : 1, b_row = g->tb ? 1 : g->ldb;
@@ -150,7 +169,10 @@ static void FN(gemm_by_tiles)(const GemmShape *g, GemmWay way, const T *a, const
                 block.a = packed_a, block.a_step = k;
             }
             block.tile.next_a = FN(next_block)(g, &s, a, ic, pc);
-            FN(walk_columns)(g, &s, &block, b + pc * b_row, behind < s.depth ? behind : s.depth, scratch);
+            if (g->packed)
+                FN(walk_packed)(g, &block, b + pc * FN(PANEL));
+            else
+                FN(walk_columns)(g, &s, &block, b + pc * b_row, behind < s.depth ? behind : s.depth, scratch);
         }
 }
 

@@ -14,6 +14,8 @@ extern const ArgLoops LEVEL(loop_args_f32), LEVEL(loop_args_f64), INTEGER_LEVEL(
 extern const DotsFn LEVEL(loop_dots)[2];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];
+extern const GemmPackFn LEVEL(loop_gemm_packs)[2];
+extern const int8_t LEVEL(loop_gemm_panels)[2];
 extern void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks,
                                uint32_t *out);
 extern void (*const LEVEL(loop_ffts)[2])(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im);
@@ -39,6 +41,8 @@ const LoopTable LEVEL(loops) = {
     .transpose = LEVEL(loop_transposes),
     .fft = LEVEL(loop_ffts),
     .gemm = LEVEL(loop_gemms),
+    .gemm_pack = LEVEL(loop_gemm_packs),
+    .gemm_panel = LEVEL(loop_gemm_panels),
     .softmax = &LEVEL(loop_softmaxes),
     .window = &LEVEL(loop_windows),
     .winograd = &LEVEL(loop_winograd),

@@ -35,6 +35,7 @@ typedef struct {
 typedef void (*TransposeFn)(const void *in, void *out, int64_t rows, int64_t columns, int64_t from, int64_t to);
 
 // The whole product on this thread. `scratch` holds the packed blocks of both operands.
+typedef void (*GemmPackFn)(const GemmShape *shape, const void *b, void *packed);
 typedef void (*GemmFn)(const GemmShape *shape, GemmWay way, const void *a, const void *b, void *c, void *scratch);
 
 // Blocks counter + skip, counter + skip + 1 ... of a Philox generator.
@@ -144,6 +145,8 @@ typedef struct {
     const TransposeFn *transpose;              // elements of 1, 2, 4, 8, 16 and 24 bytes
     void (*const *fft)(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im);  // float, double
     const GemmFn *gemm;                        // [type], NULL for bool
+    const GemmPackFn *gemm_pack;               // float, double
+    const int8_t *gemm_panel;                  // ... columns that lie together in what it writes
     const SoftmaxTable *softmax;
     const WindowTable *window;
     const WinogradTable *winograd;

@@ -3,7 +3,8 @@
 #include "resource/variable.h"
 
 const Op op__Arg = {
-    .signature = "_Arg() -> output: T; T: type; index: int >= 0; stateful", .doc = "A value that the caller gives.",
+    .signature = "_Arg() -> output: T; T: type; index: int >= 0; lasts: bool = false; stateful",
+    .doc = "A value that the caller gives; of a loop's body it may be the same in all iterations.",
     .flow = FLOW_ARG, .flags = OP_NO_GRADIENT,
 };
 

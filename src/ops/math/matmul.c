@@ -105,10 +105,14 @@ static void activation_range(void *arg, int64_t first, int64_t last) {
     (void)elementwise_run(&p->activation, out, NULL, out, last - first, 1, 1);
 }
 
+static void activate(Kernel *k) {
+    kernel_parallel(k, tensor_count(k->out[0]), 1, activation_range, k);
+}
+
 void matmul_finish(Kernel *k) {
     const Product *p = k->own;
     if (p->activates)
-        kernel_parallel(k, tensor_count(k->out[0]), 1, activation_range, k);
+        activate(k);
 }
 
 Status *matmul_run(Kernel *k) {
@@ -125,6 +129,30 @@ Status *matmul_run(Kernel *k) {
         cast_run(&p->narrowing, w.c, k->out[0]->data, tensor_count(k->out[0]));
     matmul_finish(k);
     return OK;
+}
+
+typedef struct {
+    GemmPlan plan;
+    const void *a, *packed;
+    void *c, *scratch;
+} PackedWork;
+
+static void packed_range(void *arg, int64_t first, int64_t last) {
+    const PackedWork *w = arg;
+    gemm_run_packed(&w->plan, w->a, w->packed, w->c, w->scratch, first, last);
+}
+
+// Nothing is laid out in scratch.
+void matmul_run_packed(Kernel *k, const void *packed) {
+    const Product *p = k->own;
+    PackedWork w = {p->packed_plan, k->in[0]->data, packed, k->out[0]->data, k->scratch};
+    w.plan.shape.bias = p->epilogue.bias ? k->in[2]->data : NULL;
+    if (w.plan.units == 1)
+        packed_range(&w, 0, 1);
+    else
+        kernel_parallel(k, w.plan.units, p->cost, packed_range, &w);
+    if (p->epilogue.activation && p->epilogue.activation != ACTIVATION_RELU)  // whatever the library does by itself
+        activate(k);
 }
 
 // One product that isn't worth sharing out.

@@ -25,6 +25,8 @@ typedef struct {
     ElementwiseLoop activation;
     OnednnOp *library;                    // NULL: the loops
     OnednnOp *packed;                     // for weights that are kept; NULL: none
+    bool packs;                           // ... the loops, by this plan
+    GemmPlan packed_plan;
     int64_t part, parts;                  // the library's rows at a time, and how many times; 1: the whole product at once
     OnednnOp *last;                       // for the last part, where that has fewer rows
     LanePlan part_lanes;                  // of these
@@ -33,6 +35,8 @@ typedef struct {
 
 // By the loops.
 Status *matmul_run(Kernel *k);
+// The same with the second factor as packed_plan takes it.
+void matmul_run_packed(Kernel *k, const void *packed);
 // The pass over the output, where there is one.
 void matmul_finish(Kernel *k);
 // Makes the library's objects and sets p->run, where that pays.

@@ -37,10 +37,14 @@ static Status *library_run(Kernel *k) {
     const Product *p = k->own;
     AUTO(buffer) Buffer *kept = NULL;
     const void *a = k->in[0]->data, *b = k->in[1]->data, *bias = p->epilogue.bias ? k->in[2]->data : NULL;
-    if (p->packed)
+    if (p->packed || p->packs)
         TRY(packing_find(&p->packing, k, b, &kept));
     if (!kept && !p->library)
         return matmul_run(k);
+    if (kept && !p->packed) {
+        matmul_run_packed(k, kept->data);
+        return OK;
+    }
     bool done = kept ? onednn_run(p->packed, a, kept->data, bias, k->out[0]->data, k->scratch)
                      : onednn_run(p->library, a, b, bias, k->out[0]->data, k->scratch);
     NEED(done, INTERNAL, "oneDNN failed in %s", onednn_name(kept ? p->packed : p->library));
@@ -79,6 +83,22 @@ static Status *library_run_parts(Kernel *k) {
     NEED(!work.failed, INTERNAL, "oneDNN failed in %s", onednn_name(p->library));
     matmul_finish(k);
     return OK;
+}
+
+static bool pack_panels(const void *object, const void *plain, void *packed) {
+    gemm_pack(object, plain, packed);
+    return true;
+}
+
+// Without the library's own packed way the loops have theirs: for 8 rows 1.6 times as fast as the library with plain weights,
+// for 64 1.4 times (512 x 256, AVX2).
+static void pack_for_loops(Prepare *p, const GemmShape *shape) {
+    Product *own = p->own;
+    own->packed_plan = own->plan;
+    if (!packing_may_keep(p, 1) || !gemm_packing_pays(shape) || !gemm_may_pack(&own->packed_plan))
+        return;
+    own->packs = true;
+    packing_init(p, 1, gemm_packed_bytes(&own->packed_plan), pack_panels, &own->packed_plan, &own->packing);
 }
 
 static bool pays(Prepare *p, const GemmShape *shape) {
@@ -184,9 +204,11 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
             own->packed = NULL;
     }
     p->scratch = scratch > p->scratch ? scratch : p->scratch;
-    if (!own->library && !own->packed)
+    if (!own->packed)
+        pack_for_loops(p, shape);
+    if (!own->library && !own->packed && !own->packs)
         return OK;
-    p->how = onednn_name(own->packed ? own->packed : own->library);
+    p->how = own->packs ? "loops, packed" : onednn_name(own->packed ? own->packed : own->library);
     p->run = library_run;
     return OK;
 }

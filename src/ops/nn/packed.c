@@ -68,6 +68,8 @@ bool packing_may_keep(const Prepare *p, int input) {
         return false;
     if (output_constant(p->node->inputs[input]))
         return true;
+    if (node_flow(from) == FLOW_ARG)
+        return node_bool(from, "lasts");
     return from->n_inputs && dtype_base(from->inputs[0].node->output_types[from->inputs[0].index]) == DT_resource;
 }
 

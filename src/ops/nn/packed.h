@@ -37,7 +37,7 @@ typedef struct {
     bool constant;
 } Packing;
 
-// Whether weights can be known to be the same from call to call: they are a constant or a variable.
+// Whether weights can be known to be the same from call to call: they are a constant, a variable, or do not change in a loop.
 bool packing_may_keep(const Prepare *p, int input);
 // Plans the weights of `input`, for packing_find alone.
 void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
