@@ -15,6 +15,7 @@ enum {
     WORTH_A_GANG = 3 << 19,              // ... or all at once: below 30 us one is as fast, even where they are awake
     PART_ROWS = 16,                      // no part has fewer
     MOST_ROWS_PACKED = 63,
+    PACKING_ROWS = 48,                   // that packing for the loops takes as long as it saves; a loop may be short
 };
 
 // Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where that is
@@ -99,6 +100,7 @@ static void pack_for_loops(Prepare *p, const GemmShape *shape) {
         return;
     own->packs = true;
     packing_init(p, 1, gemm_packed_bytes(&own->packed_plan), pack_panels, &own->packed_plan, &own->packing);
+    own->packing.after = (int32_t)max_i64(1, PACKING_ROWS / shape->m);
 }
 
 static bool pays(Prepare *p, const GemmShape *shape) {

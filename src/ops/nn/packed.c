@@ -24,12 +24,15 @@ static int place_of(const PackedState *state, uint64_t id) {
     return -1;
 }
 
-// What is kept of weights with this stamp, or NULL. `*out_seen`: they were here before.
-static Buffer *packed_find(PackedState *state, uint64_t id, uint64_t stamp, bool *out_seen) {
+// What is kept of weights with this stamp, or NULL. `*out_times`: how often they were here before.
+static Buffer *packed_find(PackedState *state, uint64_t id, uint64_t stamp, int32_t *out_times) {
     mutex_lock(&state->lock);
     int at = place_of(state, id);
-    *out_seen = at >= 0 && state->kept[at].stamp == stamp;
-    Buffer *packed = *out_seen ? buffer_retain(state->kept[at].packed) : NULL;
+    bool seen = at >= 0 && state->kept[at].stamp == stamp;
+    Buffer *packed = seen ? buffer_retain(state->kept[at].packed) : NULL;
+    *out_times = seen ? state->kept[at].times : 0;
+    if (seen && !packed)
+        state->kept[at].times++;
     mutex_unlock(&state->lock);
     return packed;
 }
@@ -46,12 +49,14 @@ static void packed_keep(PackedState *state, uint64_t id, uint64_t stamp, Buffer 
     state->kept[at].packed = buffer_retain(packed);
     state->kept[at].id = id;
     state->kept[at].stamp = stamp;
+    state->kept[at].times = 1;
     mutex_unlock(&state->lock);
     buffer_release(before);
 }
 
 void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out) {
-    *out = (Packing){.pack = pack, .object = object, .bytes = bytes, .input = input, .id = buffer_next_stamp()};
+    *out = (Packing){.pack = pack, .object = object, .bytes = bytes, .input = input, .id = buffer_next_stamp(),
+                     .after = 1};
     out->constant = p->node->inputs && output_constant(p->node->inputs[input]);
 }
 
@@ -83,10 +88,11 @@ Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffe
     *out_kept = NULL;
     if (!stamp || (!state && !packing->constant))
         return OK;
-    bool seen = false;
-    Buffer *packed = state ? packed_find(state, packing->id, stamp, &seen) : NULL;
-    if (!packed && !seen && !packing->constant) {
-        packed_keep(state, packing->id, stamp, NULL);
+    int32_t times = 0;
+    Buffer *packed = state ? packed_find(state, packing->id, stamp, &times) : NULL;
+    if (!packed && times < packing->after && !packing->constant) {
+        if (!times)
+            packed_keep(state, packing->id, stamp, NULL);
         return OK;
     }
     if (!packed) {

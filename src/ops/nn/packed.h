@@ -16,6 +16,7 @@ typedef struct {
     struct {
         Buffer *packed;
         uint64_t id, stamp;
+        int32_t times;    // these weights were asked for
     } kept[PACKED_KEPT];  // guarded by lock
     int next;             // guarded by lock: which goes when none is free
 } PackedState;
@@ -35,6 +36,7 @@ typedef struct {
     uint64_t id;          // of this layout
     int input;            // which holds the weights
     bool constant;
+    int32_t after;        // so many calls with weights that aren't constants, they are packed and kept
 } Packing;
 
 // Whether weights can be known to be the same from call to call: they are a constant, a variable, or do not change in a loop.
