@@ -19,6 +19,7 @@ typedef struct {
 // How the elements of c are summed: chosen once for a product, however it is cut.
 typedef enum {
     GEMM_TILES,               // tiles of c in registers, factors packed where they are large
+    GEMM_PACKED,              // ... the right factor packed, large or not
     GEMM_SHALLOW,             // ... few rows: the right factor is read where it lies
     GEMM_DOTS,                // vectors along k: both factors lie so
     GEMM_ROW,                 // one row times a matrix

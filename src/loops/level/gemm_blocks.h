@@ -36,7 +36,7 @@ static inline int64_t gemm_depth(int64_t k) {
 static inline GemmBlocks gemm_blocks(const GemmShape *g, GemmWay way, size_t size) {
     int64_t m = g->m > 0 ? g->m : 1, k = g->k > 0 ? g->k : 1, bytes = (int64_t)size;
     int64_t depth = way == GEMM_SHALLOW ? gemm_even(k, GEMM_SHALLOW_DEPTH) : gemm_depth(k);
-    bool packs_b = g->tb || (way != GEMM_SHALLOW && k * g->n * bytes > GEMM_IN_PLACE_B);
+    bool packs_b = g->tb || way == GEMM_PACKED || (way != GEMM_SHALLOW && k * g->n * bytes > GEMM_IN_PLACE_B);
     return (GemmBlocks){
         .depth = depth,
         .columns = g->tb || !packs_b ? GEMM_PANEL : GEMM_GROUP,

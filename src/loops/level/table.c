@@ -24,6 +24,7 @@ extern const WindowTable LEVEL(loop_windows);
 extern const WinogradTable LEVEL(loop_winograd);
 
 const LoopTable LEVEL(loops) = {
+    .level = LOOPS_LEVEL,
     .elementwise = {LEVEL(loop_table_f32), INTEGER_LEVEL(loop_table_f64), INTEGER_LEVEL(loop_table_i32),
                     INTEGER_LEVEL(loop_table_i64),
                     INTEGER_LEVEL(loop_table_u32), INTEGER_LEVEL(loop_table_u64),

@@ -135,6 +135,7 @@ typedef struct {
 } FftPass;
 
 typedef struct {
+    int level;                                 // 1, 3 or 4
     const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
     const SixteenTable *sixteen;

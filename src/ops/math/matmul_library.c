@@ -5,6 +5,7 @@
 // Measured on Zen 4 with one thread. A single row is a matter of memory, where the loops are as fast.
 #include <string.h>
 
+#include "loops/level/table.h"
 #include "ops/math/matmul.h"
 
 enum {
@@ -18,12 +19,31 @@ enum {
     PACKING_ROWS = 48,                   // that packing for the loops takes as long as it saves; a loop may be short
 };
 
+// With vectors of 256 bits, against the library's older way. GFLOP/s of the loops and of the library, of 104 (Zen 3, one
+// thread), m n k: it reads rows of b that lie 2 KiB apart, or a multiple, as slowly as the loops would without packing: 128 1024
+// 1024 81 and 45, 64 2048 256 86 and 46, 16 2048 1024 55 and 43. A transposed a: 784 256 128 94 and 85, 512 512 128 94 and 60.
+// Small products are a matter of its call: 8 128 64 83 and 56. With other rows it leads, 256 1000 1000 89 and 93, or is at most
+// 4 % behind on one thread and as fast or faster on two: 128 256 784 90 and 87, 320 10000 512 92 and 88.
+static bool narrow_loops_are_faster(const GemmShape *s) {
+    enum { APART = 512, FEW_ROWS = 8, COLUMNS = 64, SMALL = 1 << 14 };   // elements
+    double work = (double)s->m * (double)s->n * (double)s->k;
+    if (loops_table()->level != 3 || s->tb || s->n < COLUMNS)
+        return false;
+    if (work < WORTH_A_GANG)
+        return work < WORTH_PARTS && (double)s->k * (double)s->n <= SMALL;
+    return s->ta || (s->ldb % APART == 0 && s->m >= FEW_ROWS);
+}
+
 // Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where that is
 // transposed. Its older way packs as they do.
-static bool loops_are_faster(const GemmShape *s, const OnednnOp *library) {
+static bool wide_loops_are_faster(const GemmShape *s, const OnednnOp *library) {
     enum { LARGE = 1 << 18, ROWS = 64 };   // elements
     static const char brgemm[] = "brg:";
     return s->m >= ROWS && (double)s->n * (double)s->k >= LARGE && !strncmp(onednn_name(library), brgemm, sizeof brgemm - 1);
+}
+
+static bool loops_are_faster(const GemmShape *s, const OnednnOp *library) {
+    return narrow_loops_are_faster(s) || wide_loops_are_faster(s, library);
 }
 
 static void free_library(void *op) {
