@@ -19,10 +19,11 @@ enum { COLUMNS = 5 };
 
 static const Bench *const ALL[] = {
     &bench_chain_fixed,    &bench_chain_late,     &bench_chain_dynamic,     &bench_null_step,         &bench_loop,
-    &bench_mlp,            &bench_mlp_theirs,     &bench_mlp_queue,         &bench_threads_null_1,    &bench_threads_null_8,
+    &bench_mlp,            &bench_mlp_theirs,     &bench_mlp_queue,         &bench_threads_null_1,
+    &bench_threads_null_8,
     &bench_threads_mlp_1,  &bench_threads_mlp_8,  &bench_threads_forward_1, &bench_threads_forward_8, &bench_demo,
-    &bench_demo_theirs,    &bench_shapes_1_1,     &bench_shapes_1_2,        &bench_shapes_1000_1,     &bench_shapes_1000_2,
-    &bench_shapes_10000_1, &bench_shapes_10000_2};
+    &bench_demo_theirs,    &bench_shapes_1_1,     &bench_shapes_1_2,        &bench_shapes_1000_1,
+    &bench_shapes_1000_2, &bench_shapes_10000_1, &bench_shapes_10000_2};
 enum { ALL_COUNT = sizeof ALL / sizeof *ALL };
 
 // TensorFlow's settings: as it comes, and the ways known to make small graphs fast. inter = -1 runs the step on the
@@ -172,7 +173,8 @@ static void print_machine(int threads) {
     if (file)
         fclose(file);
     model[strcspn(model, "\n")] = 0;
-    printf("%s, %s, %ld cores, threads %s", model, level, sysconf(_SC_NPROCESSORS_ONLN), threads ? "" : "as it comes\n");
+    printf("%s, %s, %ld cores, threads %s", model, level, sysconf(_SC_NPROCESSORS_ONLN),
+           threads ? "" : "as it comes\n");
     if (threads)
         printf("%d\n", threads);
 }

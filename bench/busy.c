@@ -183,8 +183,8 @@ bool busy_run(const Options *options) {
         if (!any)
             printf("medians of at most %d rounds, ms per step; ratios of two threads: to TensorFlow's two (<= 1), to one of ours "
                    "(<= 1.05)\n"
-                   "%-16s %-8s %10s %10s %10s %7s %8s\n", options->rounds, "beside", "", "1 thread", "2 threads", "TF, 2", "TF",
-                   "one");
+                   "%-16s %-8s %10s %10s %10s %7s %8s\n", options->rounds, "beside", "", "1 thread", "2 threads",
+                   "TF, 2", "TF", "one");
         any = true;
         measure(WORKLOADS[i], options);
     }

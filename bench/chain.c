@@ -1,8 +1,9 @@
 // Chain — a thousand additions of scalars, one after the other: what an operation costs by itself.
 //
-// fixed: every shape is known from the feeds. late: the length comes out of Unique and changes from step to step, so that
-// nothing after it can be sized before it runs. dynamic: the thousand are the body of a while frame of ten iterations.
-// null_step is the chain of length one: what a step costs. loop is the frame without a body: what an iteration costs.
+// fixed: every shape is known from the feeds. late: the length comes out of Unique and changes from step to step, so
+// that nothing after it can be sized before it runs. dynamic: the thousand are the body of a while frame of ten
+// iterations. null_step is the chain of length one: what a step costs. loop is the frame without a body: what an
+// iteration costs.
 #include <stdio.h>
 #include <stdlib.h>
 

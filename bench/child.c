@@ -1,8 +1,8 @@
 // Child — one library under one setting: opens benches and measures rounds as the parent asks.
 //
-// Requests are lines on stdin: "open NAME", "first NAME" (open without warming up), "round", "close". Replies are lines on
-// stdout: "value V" (what the first step computed) or "error TEXT" for open, "seconds S" per step or "error TEXT" for
-// round.
+// Requests are lines on stdin: "open NAME", "first NAME" (open without warming up), "round", "close". Replies are lines
+// on stdout: "value V" (what the first step computed) or "error TEXT" for open, "seconds S" per step or "error TEXT"
+// for round.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static size_t put_number(unsigned char *p, unsigned field, int64_t number) {
     return n;
 }
 
-// ConfigProto. Graph rewriting is off for small graphs: TensorFlow's arithmetic rewrites would turn a chain of additions
-// into one, and these benches are about what an op costs.
+// ConfigProto. Graph rewriting is off for small graphs: TensorFlow's arithmetic rewrites would turn a chain of
+// additions into one, and these benches are about what an op costs.
 static size_t write_config(const Setting *setting, unsigned char *p) {
     static const unsigned char no_rewrites[] = {0x52, 5, 0x52, 3, 0x98, 0x01, 0x01};
     size_t n = setting->rewrites ? 0 : sizeof no_rewrites;

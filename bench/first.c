@@ -1,7 +1,8 @@
-// First — see first.h. A deep network of eight nodes a layer, constants small enough that only the machine's own work counts.
+// First — see first.h. A deep network of eight nodes a layer, constants small enough that only the machine's own work
+// counts.
 //
-// A process of its own for each library and size does one stage after the other and tells what each took and by how much its
-// resident memory grew. Large graphs are measured once: a round of theirs takes seconds.
+// A process of its own for each library and size does one stage after the other and tells what each took and by how
+// much its resident memory grew. Large graphs are measured once: a round of theirs takes seconds.
 #define _GNU_SOURCE
 #include "first.h"
 
@@ -247,7 +248,8 @@ static void print_stage(int power, int stage, const Figures *ours, const Figures
 
 void first_run(const Options *options) {
     printf("time and growth of resident memory; per node of the forward graph, of one signature where the unit is us\n"
-           "%-6s %-16s %-8s %11s %11s %11s %11s %8s\n", "nodes", "stage", "unit", "Millrace", "bytes", "TF", "bytes", "ratio");
+           "%-6s %-16s %-8s %11s %11s %11s %11s %8s\n", "nodes", "stage", "unit", "Millrace", "bytes", "TF", "bytes",
+           "ratio");
     int nodes = 1000;
     for (int power = 3; power <= 6; power++, nodes *= 10) {
         Figures ours = {0}, theirs = {0};

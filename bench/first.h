@@ -1,4 +1,5 @@
-// First — what a graph costs before its second step: import, first run, gradients, new signatures and shapes, and what stays.
+// First — what a graph costs before its second step: import, first run, gradients, new signatures and shapes, and what
+// stays.
 #pragma once
 #include "column.h"
 #include "workloads.h"

@@ -1,6 +1,6 @@
-// Harness — measures one graph in several libraries side by side. Each library and setting lives in a child process of its
-// own; the parent asks them for one round at a time in turn, so that a slow moment of the machine hits all of them, and
-// prints the medians.
+// Harness — measures one graph in several libraries side by side. Each library and setting lives in a child process of
+// its own; the parent asks them for one round at a time in turn, so that a slow moment of the machine hits all of them,
+// and prints the medians.
 #pragma once
 #include "api.h"
 #include "graphdef.h"

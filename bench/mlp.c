@@ -136,11 +136,11 @@ static void mlp_release(Run *run) {
 }
 
 const Bench bench_mlp = {
-    "mlp", "step", "train step of a 32-64-10 network, batch 8, gradient descent", US_PER_ITEM, 1, mlp_graph, mlp_prepare,
-    mlp_steps, mlp_release};
+    "mlp", "step", "train step of a 32-64-10 network, batch 8, gradient descent", US_PER_ITEM, 1, mlp_graph,
+    mlp_prepare, mlp_steps, mlp_release};
 const Bench bench_mlp_queue = {
-    "mlp.queue", "step", "mlp, its batch from a queue and back into it", US_PER_ITEM, 1, queue_graph, queue_prepare, mlp_steps,
-    mlp_release};
+    "mlp.queue", "step", "mlp, its batch from a queue and back into it", US_PER_ITEM, 1, queue_graph, queue_prepare,
+    mlp_steps, mlp_release};
 const Bench bench_mlp_theirs = {
     "mlp.theirs", "step", "mlp as TensorFlow's Python writes it", US_PER_ITEM, 1, mlp_read, mlp_prepare, mlp_steps,
     mlp_release};

@@ -130,8 +130,8 @@ static dnnl_primitive_desc_t describe(const Conv *c, Pass pass, dnnl_primitive_d
 #if DNNL_VERSION_MAJOR == 2
     dnnl_convolution_desc_t d;
     if (pass == FORWARD)
-        lib.dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, dnnl_convolution_auto, x, w, NULL, y, strides.d,
-                                               before.d, after.d);
+        lib.dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, dnnl_convolution_auto, x, w, NULL, y,
+                                               strides.d, before.d, after.d);
     else if (pass == INPUT)
         lib.dnnl_convolution_backward_data_desc_init(&d, dnnl_convolution_auto, x, w, y, strides.d, before.d, after.d);
     else
@@ -146,20 +146,25 @@ static dnnl_primitive_desc_t describe(const Conv *c, Pass pass, dnnl_primitive_d
                                                                     dnnl_convolution_auto, x, w, NULL, y, strides.d,
                                                                     dense.d, before.d, after.d, NULL);
     else if (pass == INPUT)
-        status = lib.dnnl_convolution_backward_data_primitive_desc_create(&pd, lib.engine, dnnl_convolution_auto, x, w, y,
-                                                                          strides.d, dense.d, before.d, after.d, hint, NULL);
+        status = lib.dnnl_convolution_backward_data_primitive_desc_create(&pd, lib.engine, dnnl_convolution_auto, x, w,
+                                                                          y,
+                                                                          strides.d, dense.d, before.d, after.d, hint,
+                                                                          NULL);
     else
-        status = lib.dnnl_convolution_backward_weights_primitive_desc_create(&pd, lib.engine, dnnl_convolution_auto, x, w,
-                                                                             NULL, y, strides.d, dense.d, before.d, after.d,
-                                                                             hint, NULL);
+        status = lib.dnnl_convolution_backward_weights_primitive_desc_create(&pd, lib.engine, dnnl_convolution_auto, x,
+                                                                             w,
+                                                                             NULL, y, strides.d, dense.d, before.d,
+                                                                             after.d, hint, NULL);
     return status == dnnl_success ? pd : NULL;
 #endif
 }
 
 static bool add_conv(Parts *parts, const Conv *c) {
     static const dnnl_query_t queries[][ARGS] = {{dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
-                                                     {dnnl_query_diff_dst_md, dnnl_query_weights_md, dnnl_query_diff_src_md},
-                                                     {dnnl_query_src_md, dnnl_query_diff_dst_md, dnnl_query_diff_weights_md}};
+                                                     {dnnl_query_diff_dst_md, dnnl_query_weights_md,
+                                                      dnnl_query_diff_src_md},
+                                                     {dnnl_query_src_md, dnnl_query_diff_dst_md,
+                                                      dnnl_query_diff_weights_md}};
     static const int names[][ARGS] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
                                           {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
                                           {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};

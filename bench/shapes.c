@@ -1,4 +1,5 @@
-// Shapes — see shapes.h. The graph is imported with feeds of known shape in place of its own, and the library says the rest.
+// Shapes — see shapes.h. The graph is imported with feeds of known shape in place of its own, and the library says the
+// rest.
 #include "shapes.h"
 
 #include <stdio.h>
@@ -92,7 +93,8 @@ static bool take_conv(Reader *r, TF_Operation *op) {
     Conv c = {.forward = true};
     int64_t strides[4] = {1, 1, 1, 1};
     TF_Output x = input(r, op, 0);
-    if (!shape_of(r, x, 4, c.x) || !shape_of(r, input(r, op, 1), 4, c.filter) || !shape_of(r, (TF_Output){op, 0}, 4, c.y))
+    if (!shape_of(r, x, 4, c.x) || !shape_of(r, input(r, op, 1), 4, c.filter) ||
+        !shape_of(r, (TF_Output){op, 0}, 4, c.y))
         return false;
     r->api->TF_OperationGetAttrIntList(op, "strides", strides, 4, r->status);
     c.strides[0] = strides[1];

@@ -18,7 +18,7 @@ typedef struct Work {
     int conv_count, product_count;
 } Work;
 
-// False with the reason in `error`. Where a graph has gradients, each convolution has that of its weights, and that of its
-// input unless it is fed (the node may be there: nothing runs it); the counts are checked.
+// False with the reason in `error`. Where a graph has gradients, each convolution has that of its weights, and that of
+// its input unless it is fed (the node may be there: nothing runs it); the counts are checked.
 bool work_read(const Api *api, const char *workload, Work *out, char *error, size_t room);
 void work_clear(Work *work);

@@ -1,5 +1,5 @@
-// Varied — batches whose shapes vary from step to step: how much a step costs of which every shape has come before, by one
-// caller and by two. With 10,000 shapes what is kept for a shape is more than there is room for.
+// Varied — batches whose shapes vary from step to step: how much a step costs of which every shape has come before, by
+// one caller and by two. With 10,000 shapes what is kept for a shape is more than there is room for.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,14 +52,15 @@ static const Workload WORKLOADS[] = {
     {"infer.inception3.constants", "inception3_frozen.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"infer.inception3.variables", "inception3_answers.pb", {IMAGES(1, 299, 3)}, "answer", NULL, "image", 1, 1, 0},
     {"lm.full", "lm_full.pb", WORDS(40000), "loss", "train_step", "word", 320, LM_BOUND, 0.6},
-    {"lm.full.theirs", "lstm_full_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320, LM_BOUND, 0.6},
+    {"lm.full.theirs", "lstm_full_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320,
+     LM_BOUND, 0.6},
     {"lm.sampled", "lm_sampled.pb", WORDS(40000), "loss", "train_step", "word", 320, LM_BOUND, 0.6},
     {"lm.sampled.theirs", "lstm_sampled_theirs.pb", {INTS2("words", 21, 16, 40000)}, "loss", "train_step", "word", 320,
      LM_BOUND, 0.6},
-    {"word2vec", "word2vec.pb", {INTS("center", 128, 50000), INTS("context", 128, 50000)}, "loss", "train_step", "step", 1,
-     0.4, 0.6},
-    {"word2vec.theirs", "word2vec_nce_theirs.pb", {INTS("words", 128, 50000), INTS2("neighbours", 128, 1, 50000)}, "loss",
-     "train_step", "step", 1, 0.4, 0.6},
+    {"word2vec", "word2vec.pb", {INTS("center", 128, 50000), INTS("context", 128, 50000)}, "loss", "train_step", "step",
+     1, 0.4, 0.6},
+    {"word2vec.theirs", "word2vec_nce_theirs.pb", {INTS("words", 128, 50000), INTS2("neighbours", 128, 1, 50000)},
+     "loss", "train_step", "step", 1, 0.4, 0.6},
     RNN("dynamic"), RNN("bidirectional"), RNN("lengths"), RNN("keras_lstm"), RNN("keras_gru"), RNN("keras_both"),
     TWINS("mlp_big", "mlp_big.pb", "mlp_big_theirs.pb", 128, 28, 1, 10, 0.85),
 };
@@ -255,7 +256,8 @@ static void print_row(const Workload *workload, int threads, const Figures *f) {
     print_time(f->seconds[RAW]);
     print_ratio(f->seconds[OURS], smaller(theirs, f->seconds[PEER]), workload->bound);
     if (f->seconds[OURS] > 0)
-        printf(" %9.*f %ss/s", workload->items / f->seconds[OURS] < 100, workload->items / f->seconds[OURS], workload->item);
+        printf(" %9.*f %ss/s", workload->items / f->seconds[OURS] < 100, workload->items / f->seconds[OURS],
+               workload->item);
     printf("  %5.0f %5.0f MB", f->memory[OURS] / 1e6, memory / 1e6);
     print_ratio(f->memory[OURS], memory, workload->memory_bound);
     if (f->lower > 0)
@@ -283,7 +285,8 @@ bool workloads_run(const Options *options) {
             continue;
         if (!any)
             printf("medians of at most %d rounds, turn by turn; ratios: ours to the best other's, and what they may be\n"
-                   "%-26s %2s %9s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T", "Millrace",
+                   "%-26s %2s %9s %9s %9s %9s %13s %16s  %14s %13s  %s\n", options->rounds, "ms per step", "T",
+                   "Millrace",
                    "TF", "peer", "raw", "ratio", "ours", "peak memory", "ratio", "arena / lower bound (rounds)");
         any = true;
         if (!has_graph(workload))

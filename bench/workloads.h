@@ -1,4 +1,5 @@
-// Workloads — the networks of the paper as benches: each library in turn, one step a round, medians. README.md has the list.
+// Workloads — the networks of the paper as benches: each library in turn, one step a round, medians. README.md has the
+// list.
 #pragma once
 #include "harness.h"
 

@@ -1,8 +1,8 @@
 // Census — see census.h.
 //
-// Fields by their numbers. GraphDef: nodes 1, library 2; a library's functions 1. FunctionDef: signature 1 (its name 1), nodes 3.
-// NodeDef: name 1, op 2, attributes 5. AttrValue: list 1 (functions 9), text 2, type 6, shape 7, tensor 8, function 10 (its name 1).
-// TensorProto: dtype 1, shape 2, strings 8. A shape: dimensions 2 (size 1), unknown rank 3.
+// Fields by their numbers. GraphDef: nodes 1, library 2; a library's functions 1. FunctionDef: signature 1 (its name
+// 1), nodes 3. NodeDef: name 1, op 2, attributes 5. AttrValue: list 1 (functions 9), text 2, type 6, shape 7, tensor 8,
+// function 10 (its name 1). TensorProto: dtype 1, shape 2, strings 8. A shape: dimensions 2 (size 1), unknown rank 3.
 #include "census.h"
 
 static int by_name(const void *a, const void *b) {

@@ -1,4 +1,5 @@
-// Census — what a graph and the functions that it calls are made of, counted in the file's own bytes: nothing is built or run.
+// Census — what a graph and the functions that it calls are made of, counted in the file's own bytes: nothing is built
+// or run.
 #pragma once
 #include "cli.h"
 #include "wire.h"

@@ -58,7 +58,8 @@ bool checkpoint_find(const char *path, char *prefix, size_t room) {
     return find_latest(path, prefix, room) || find_only(path, prefix, room);
 }
 
-static void print_one(TF_CheckpointReader *reader, const char *name, bool json, bool first, int64_t *elements, double *bytes) {
+static void print_one(TF_CheckpointReader *reader, const char *name, bool json, bool first, int64_t *elements,
+                      double *bytes) {
     char shape[256] = "";
     int64_t dims[16], n = 1;
     TF_Status *status = TF_NewStatus();

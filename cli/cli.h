@@ -18,7 +18,8 @@ typedef struct {
     int code;                   // what next_option gives for it
 } Option;
 
-// Its texts are what `--help` prints, man shows and shells complete: paragraphs on one line each, "  term  meaning" for lists.
+// Its texts are what `--help` prints, man shows and shells complete: paragraphs on one line each, "  term  meaning" for
+// lists.
 typedef struct {
     const char *name;
     const char *summary;        // one line
@@ -81,7 +82,8 @@ bool model_open(const char *path, int threads, Model *out);   // threads 0: all
 bool model_is_folder(const char *path);
 bool model_file(const char *folder, char *out, size_t room);   // of the SavedModel in it; false after a message
 void model_close(Model *model);
-// The bytes of a "GraphDef" or "SavedModel", out of a binary file or a .pbtxt; says what other files are. False after a message.
+// The bytes of a "GraphDef" or "SavedModel", out of a binary file or a .pbtxt; says what other files are. False after a
+// message.
 bool message_read(const char *path, const char *message, TF_Buffer *out);
 void signature_read(Model *model, const void *meta_graph_def, size_t size);  // fills the ends (signature.c)
 void signatures_print(const void *meta_graph_def, size_t size, bool json);
@@ -92,7 +94,8 @@ int checkpoint_inspect(const char *prefix, bool json);
 bool model_edge(const Model *model, const char *name, TF_Output *out);
 bool model_targets(const Model *model, char *const *names, int n, const TF_Operation **out);
 bool model_restore(const Model *model, const char *prefix);  // variables, from a checkpoint (restore.c)
-// What a model gives when nothing is asked for: the signature's outputs, else those that nobody reads. Gives their number.
+// What a model gives when nothing is asked for: the signature's outputs, else those that nobody reads. Gives their
+// number.
 int model_ends(const Model *model, TF_Output *out, int most);
 const char *edge_name(TF_Output edge);   // "name" or "name:1"; valid until the eighth next call
 const char *edge_shape(const Model *model, TF_Output edge);  // "[? 28 28]"; valid until the eighth next call

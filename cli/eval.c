@@ -57,4 +57,5 @@ static int run(int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const Command command_eval = {"eval", "calculate a call: millrace eval 'Softmax([[1 2 3]])'", "CALL ...", ABOUT, OPTIONS, EXAMPLES, run};
+const Command command_eval = {"eval", "calculate a call: millrace eval 'Softmax([[1 2 3]])'", "CALL ...", ABOUT,
+                              OPTIONS, EXAMPLES, run};

@@ -155,7 +155,8 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
     TF_DataType dtype = TF_TensorType(tensor);
     for (int i = 0; i < N_NPY_TYPES; i++)
         if (NPY_TYPES[i].dtype == dtype)
-            snprintf(descr, sizeof descr, "%c%c%d", NPY_TYPES[i].size == 1 ? '|' : '<', NPY_TYPES[i].kind, NPY_TYPES[i].size);
+            snprintf(descr, sizeof descr, "%c%c%d", NPY_TYPES[i].size == 1 ? '|' : '<', NPY_TYPES[i].kind,
+                     NPY_TYPES[i].size);
     if (dtype == TF_COMPLEX128)
         strcpy(descr, "<c16");
     if (!*descr) {
@@ -164,8 +165,8 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
     }
     int rank = TF_NumDims(tensor);
     for (int i = 0; i < rank; i++)
-        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), i == 0 && rank == 1 ? "%lld," : i ? ", %lld" : "%lld",
-                 (long long)TF_Dim(tensor, i));
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape),
+                 i == 0 && rank == 1 ? "%lld," : i ? ", %lld" : "%lld", (long long)TF_Dim(tensor, i));
     int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
     int padded = (10 + n + 1 + 63) / 64 * 64 - 10;
     size_t bytes = TF_TensorByteSize(tensor), size = 10 + (size_t)padded + bytes;

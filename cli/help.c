@@ -187,7 +187,8 @@ void print_page(const Command *command) {
     snprintf(title, sizeof title, "MILLRACE-%s", command->name);
     for (char *c = title; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    printf(".TH %s 1 " PAGE_DATE " \"Millrace %s\" \"User Commands\"\n.SH NAME\nmillrace\\-%s \\- ", title, mr_version(), command->name);
+    printf(".TH %s 1 " PAGE_DATE " \"Millrace %s\" \"User Commands\"\n.SH NAME\nmillrace\\-%s \\- ", title,
+           mr_version(), command->name);
     print_roff(command->summary, strlen(command->summary));
     printf(".SH SYNOPSIS\n.B millrace %s\n.RI [ option \" ...]\"\n", command->name);
     if (*command->arguments)
@@ -205,7 +206,8 @@ void print_page(const Command *command) {
 
 void print_main_page(const Command *const *commands, int n, const char *about) {
     printf(".TH MILLRACE 1 " PAGE_DATE " \"Millrace %s\" \"User Commands\"\n.SH NAME\nmillrace \\- compute, look at and run graphs of "
-           "TensorFlow\n.SH SYNOPSIS\n.B millrace\n.I command\n.RI [ argument \" ...]\"\n.SH DESCRIPTION\n", mr_version());
+           "TensorFlow\n.SH SYNOPSIS\n.B millrace\n.I command\n.RI [ argument \" ...]\"\n.SH DESCRIPTION\n",
+           mr_version());
     print_roff_about(about);
     printf(".SH COMMANDS\n");
     for (int i = 0; i < n; i++)

@@ -146,7 +146,8 @@ typedef struct {
     Bytes graph, meta;
 } Read;
 
-// The graph's message becomes a graph, for shapes and names. Where an op is unknown that can't be: what the bytes tell remains.
+// The graph's message becomes a graph, for shapes and names. Where an op is unknown that can't be: what the bytes tell
+// remains.
 static bool build(const char *path, const Read *read, const Census *census, Model *model) {
     TF_Status *status = TF_NewStatus();
     TF_ImportGraphDefOptions *options = TF_NewImportGraphDefOptions();
@@ -184,7 +185,8 @@ static int print_all(const char *path, const Read *read, bool nodes, bool json) 
     return done ? EXIT_DONE : EXIT_FAILED;
 }
 
-// Of a SavedModel's graphs the one for serving, or the first. SavedModel: graphs 2; MetaGraphDef: info 1 (tags 4), graph 2.
+// Of a SavedModel's graphs the one for serving, or the first. SavedModel: graphs 2; MetaGraphDef: info 1 (tags 4),
+// graph 2.
 static Read choose_graph(Bytes saved_model) {
     Field field, tag;
     Read chosen = {0};

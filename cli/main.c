@@ -97,7 +97,8 @@ static void print_list(FILE *out) {
 // What could not be written has failed, however well it went until then.
 static int finish(int code) {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
-    return written || code != EXIT_DONE ? code : fail("the results can't be written: %s", strerror(errno ? errno : EIO));
+    return written || code != EXIT_DONE ? code : fail("the results can't be written: %s",
+                                                      strerror(errno ? errno : EIO));
 }
 
 static const Command *find_command(const char *name) {
@@ -116,6 +117,7 @@ static const Command *find_command(const char *name) {
 static int help(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[2], "--completion") == 0)
         return print_completion(COMMANDS, N_COMMANDS, argv[3]) ? EXIT_DONE
+
                                                                : fail("'%s' is none of bash, zsh and fish", argv[3]) + 1;
     bool page = argc > 2 && strcmp(argv[2], "--man") == 0;
     const char *name = argc > 2 + page ? argv[2 + page] : NULL;

@@ -186,7 +186,8 @@ static bool report_node(const Model *model, const char *name) {
         if (!node)
             break;
         if (strncmp(TF_OperationOpType(node), "Placeholder", 11) == 0)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "", TF_OperationName(node));
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.80s", used ? ", " : "",
+                                     TF_OperationName(node));
     }
     fail("%s has no node '%s'; there are %s: `millrace inspect --nodes` lists all", model->path, name, list);
     return false;
@@ -261,7 +262,8 @@ const char *edge_shape(const Model *model, TF_Output edge) {
         size_t n = (size_t)snprintf(text, sizeof texts[0], "[");
         for (int i = 0; i < rank && n < sizeof texts[0] - 24; i++)
             n += (size_t)(dims[i] < 0 ? snprintf(text + n, sizeof texts[0] - n, i ? " ?" : "?")
-                                      : snprintf(text + n, sizeof texts[0] - n, i ? " %lld" : "%lld", (long long)dims[i]));
+                                      : snprintf(text + n, sizeof texts[0] - n, i ? " %lld" : "%lld",
+                                                 (long long)dims[i]));
         snprintf(text + n, sizeof texts[0] - n, "]");
     }
     TF_DeleteStatus(status);

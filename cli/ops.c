@@ -46,16 +46,16 @@ static void print_one(const mr_op_info *op, bool json) {
         printf(", \"doc\": ");
         print_json_text(op->doc);
         printf(", \"runs\": %s, \"stateful\": %s, \"composed\": %s, \"gradient\": \"%s\", \"dtypes\": ",
-               op->has_kernel ? "true" : "false", op->is_stateful ? "true" : "false", op->is_composed ? "true" : "false",
-               GRADIENTS[op->gradient]);
+               op->has_kernel ? "true" : "false", op->is_stateful ? "true" : "false",
+               op->is_composed ? "true" : "false", GRADIENTS[op->gradient]);
         print_types(op);
         putchar('}');
     } else {
         print_wrapped(stdout, signature, strlen(signature), 0, 4);
         if (*op->doc)
             print_wrapped(stdout, op->doc, strlen(op->doc), printf("  "), 2);
-        printf("  runs: %s\n  gradient: %s\n", !op->has_kernel ? "no" : op->is_composed ? "as a graph of simpler ops" : "yes",
-               GRADIENTS[op->gradient]);
+        printf("  runs: %s\n  gradient: %s\n", !op->has_kernel ? "no" : op->is_composed
+               ? "as a graph of simpler ops" : "yes", GRADIENTS[op->gradient]);
         if (op->has_kernel && !op->is_composed) {
             print_type_list(op);
         }
@@ -83,7 +83,8 @@ static int report_op(const char *name) {
     mr_op_info op = {.struct_size = sizeof op};
     for (size_t i = 0; mr_op_at(i, &op); i++)
         hint_offer(&hint, op.name);
-    return fail("there is no operation '%s'%s", name, *hint.best ? hint_text(&hint) : "; `millrace ops --all` lists all");
+    return fail("there is no operation '%s'%s", name, *hint.best ? hint_text(&hint)
+                : "; `millrace ops --all` lists all");
 }
 
 static int list(const char *pattern, bool all, bool json) {
@@ -136,4 +137,5 @@ static int run(int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const Command command_ops = {"ops", "list the operations, or tell about one", "[NAME | PREFIX*]", ABOUT, OPTIONS, EXAMPLES, run};
+const Command command_ops = {"ops", "list the operations, or tell about one", "[NAME | PREFIX*]", ABOUT, OPTIONS,
+                             EXAMPLES, run};

@@ -137,14 +137,15 @@ static void print_plan(const mr_plan *plan, bool json) {
                "\"reordered_bytes\": %lld, \"num_recomputed\": %zu, \"recompute_saves\": %lld, \"nodes\": [",
                info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
                (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late,
-               info.num_reorders, (long long)info.reordered_bytes, info.num_recomputed, (long long)info.recompute_saves);
+               info.num_reorders, (long long)info.reordered_bytes, info.num_recomputed,
+               (long long)info.recompute_saves);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
         print_node(&node, json, i == 0);
     if (json)
         puts("]}");
     else if (info.is_fixed)
-        printf("%zu nodes, %zu of which run; %s; %zu reorders of %s\n", info.num_nodes, info.num_run, plan_memory(&info),
-               info.num_reorders, human_bytes((double)info.reordered_bytes));
+        printf("%zu nodes, %zu of which run; %s; %zu reorders of %s\n", info.num_nodes, info.num_run,
+               plan_memory(&info), info.num_reorders, human_bytes((double)info.reordered_bytes));
     else
         printf("%zu nodes; %s\n", info.num_nodes,
                info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
@@ -172,7 +173,8 @@ static int plan_model(const char *path, const Choice *choice) {
     if (done && !fetches.n && !choice->n_targets)
         fetches.n = model_ends(&model, fetches.edges, MOST_EDGES);
     size_t at = 0;
-    for (TF_Operation *node; !sized && done && feeds.n < MOST_EDGES && (node = TF_GraphNextOperation(model.graph, &at));)
+    for (TF_Operation *node; !sized && done && feeds.n < MOST_EDGES &&
+         (node = TF_GraphNextOperation(model.graph, &at));)
         if (strcmp(TF_OperationOpType(node), "Placeholder") == 0)
             feeds.edges[feeds.n++] = (TF_Output){node, 0};
     if (done) {
@@ -218,4 +220,5 @@ static int run(int argc, char **argv) {
     return plan_model(argv[optind], &choice);
 }
 
-const Command command_plan = {"plan", "show what would run, in which order and memory", "MODEL", ABOUT, OPTIONS, EXAMPLES, run};
+const Command command_plan = {"plan", "show what would run, in which order and memory", "MODEL", ABOUT, OPTIONS,
+                              EXAMPLES, run};

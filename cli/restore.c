@@ -18,8 +18,8 @@ static bool variable_name(TF_Operation *node, char *name, size_t room) {
 }
 
 // The node that gives the variable the value fed to `*value`.
-static TF_Operation *make_assign(TF_Graph *graph, TF_Operation *variable, const char *name, TF_DataType dtype, TF_Output *value,
-                                 TF_Status *status) {
+static TF_Operation *make_assign(TF_Graph *graph, TF_Operation *variable, const char *name, TF_DataType dtype,
+                                 TF_Output *value, TF_Status *status) {
     char text[600];
     snprintf(text, sizeof text, "millrace_restore/%.500s/value", name);
     TF_OperationDescription *in = TF_NewOperation(graph, "Placeholder", text);

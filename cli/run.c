@@ -53,7 +53,8 @@ static void print_part(const char *name, const TF_Tensor *value, int64_t i) {
     char *from = (char *)TF_TensorData(value) + bytes * (size_t)i;
     if (TF_TensorType(value) == TF_STRING)
         for (size_t s = 0; s < bytes / sizeof(TF_TString); s++)
-            TF_StringCopy((TF_TString *)TF_TensorData(part) + s, TF_StringGetDataPointer((TF_TString *)(void *)from + s),
+            TF_StringCopy((TF_TString *)TF_TensorData(part) + s,
+                          TF_StringGetDataPointer((TF_TString *)(void *)from + s),
                           TF_StringGetSize((TF_TString *)(void *)from + s));
     else
         memcpy(TF_TensorData(part), from, bytes);
@@ -156,7 +157,9 @@ static void print_times(double *times, int n, bool json) {
     double first = times[0];
     qsort(times + 1, (size_t)n - 1, sizeof *times, by_size);
     double middle = n > 1 ? times[n / 2] : first, least = n > 1 ? times[1] : first, most = n > 1 ? times[n - 1] : first;
-    printf(json ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, \"most_ms\": %.4f}"
+    printf(json
+
+           ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, \"most_ms\": %.4f}"
                 : "%d runs: the first %.3f ms; of the others the median %.3f ms, %.3f at least, %.3f at most\n",
            n, first, middle, least, most);
 }

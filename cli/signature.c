@@ -1,8 +1,8 @@
 // Signatures — what a SavedModel calls its inputs and outputs, read from the MetaGraphDef that comes with it.
 //
-// The few fields that matter, by their numbers: MetaGraphDef 5 is a map of signatures, a signature's 1 and 2 are maps of
-// inputs and outputs, its 3 the method; such an end's 1 is the tensor's name, 2 its type, 3 its shape. A map's entry has its key
-// in 1, its value in 2.
+// The few fields that matter, by their numbers: MetaGraphDef 5 is a map of signatures, a signature's 1 and 2 are maps
+// of inputs and outputs, its 3 the method; such an end's 1 is the tensor's name, 2 its type, 3 its shape. A map's entry
+// has its key in 1, its value in 2.
 #include "census.h"
 
 static void add_ends(Model *model, Bytes signature, uint64_t which) {

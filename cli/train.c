@@ -127,8 +127,8 @@ void progress_show(Progress *p, bool last) {
     } else if (p->bar) {
         show_bar(p, rate, left);
     } else {
-        printf("epoch %d/%d  step %lld/%lld  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s\n", p->epoch, p->epochs,
-               (long long)p->step, (long long)p->steps, p->loss, 100 * p->right, rate, left);
+        printf("epoch %d/%d  step %lld/%lld  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s\n", p->epoch,
+               p->epochs, (long long)p->step, (long long)p->steps, p->loss, 100 * p->right, rate, left);
     }
     fflush(stdout);
 }
@@ -214,7 +214,8 @@ static bool measure(Training *t, const Progress *p) {
 
 static bool train_all(Training *t) {
     const Wishes *w = t->wishes;
-    Progress p = {.bar = !w->plain && !w->json && has_terminal(stdout), .json = w->json, .epochs = (int)ceil(w->epochs)};
+    Progress p = {.bar = !w->plain && !w->json && has_terminal(stdout), .json = w->json,
+                  .epochs = (int)ceil(w->epochs)};
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);
     while (t->done < t->steps && !interrupted) {
@@ -251,7 +252,8 @@ static bool prepare(Training *t) {
         return false;
     }
     if (t->examples.n < w->batch) {
-        fail("%s: %lld pictures are less than one batch of %lld", w->data, (long long)t->examples.n, (long long)w->batch);
+        fail("%s: %lld pictures are less than one batch of %lld", w->data, (long long)t->examples.n,
+             (long long)w->batch);
         return false;
     }
     int classes = examples_classes(&t->examples), more = examples_classes(&t->tests);
@@ -368,7 +370,8 @@ static bool read_option(int option, const char *text, Wishes *w) {
 }
 
 static int run(int argc, char **argv) {
-    Wishes w = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3, .batch = 64,
+    Wishes w = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3,
+                .batch = 64,
                 .seed = 1};
     int option;
     while ((option = next_option(&command_train, argc, argv)) != -1) {

@@ -34,7 +34,8 @@ typedef struct {
 } TrainerWishes;
 bool trainer_make(const TrainerWishes *wishes, Trainer *out);
 void trainer_clear(Trainer *trainer);
-bool trainer_step(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, double rate, double *loss, double *right);
+bool trainer_step(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, double rate, double *loss,
+                  double *right);
 // The plan of such a step.
 bool trainer_plan(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out);
 bool trainer_measure(const Trainer *trainer, const Examples *examples, double *loss, double *right);

@@ -11,7 +11,8 @@ static TF_Tensor *read_part(const char *folder, const char *part, const char *wh
     if (access(path, R_OK) != 0)
         snprintf(path, sizeof path, "%s/%s-%s-ubyte.gz", folder, part, what);
     if (access(path, R_OK) != 0) {
-        fail("%s: %s (install dataset-fashion-mnist, or name a folder of IDX files with --data)", path, strerror(errno));
+        fail("%s: %s (install dataset-fashion-mnist, or name a folder of IDX files with --data)", path,
+             strerror(errno));
         return NULL;
     }
     return read_tensor(path);

@@ -1,7 +1,7 @@
 // Training network — the convnet, its steps, and the file that it leaves.
 //
-// Two convolutions of 3 x 3 with 32 and 64 filters, each followed by a pool of 2 x 2; a dense layer of 128; one output per
-// class. It takes pictures as they lie in the files, so that the saved model does so too.
+// Two convolutions of 3 x 3 with 32 and 64 filters, each followed by a pool of 2 x 2; a dense layer of 128; one output
+// per class. It takes pictures as they lie in the files, so that the saved model does so too.
 #include "train.h"
 
 // ---------------------------------------- the graph
@@ -141,7 +141,8 @@ bool trainer_plan(const Trainer *t, TF_Tensor *images, TF_Tensor *labels, mr_pla
     TF_Tensor *rate = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
     TF_Output feeds[] = {t->images, t->labels, t->rate}, fetches[] = {t->loss, t->right};
     const TF_Operation *train = t->train;
-    mr_plan *plan = mr_plan_new(t->session, feeds, (TF_Tensor *[]){images, labels, rate}, 3, fetches, 2, &train, 1, status);
+    mr_plan *plan = mr_plan_new(t->session, feeds, (TF_Tensor *[]){images, labels, rate}, 3, fetches, 2, &train, 1,
+                                status);
     bool done = good(status, "the plan of a step");
     if (plan)
         mr_plan_get_info(plan, out);

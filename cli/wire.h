@@ -1,4 +1,5 @@
-// Wire — the fields of a message in its binary form, by their numbers: enough to look into graphs without building them.
+// Wire — the fields of a message in its binary form, by their numbers: enough to look into graphs without building
+// them.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

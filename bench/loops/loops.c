@@ -263,7 +263,8 @@ static void *room(size_t bytes) {
 // GF/s of a plain convolution of the same size, with and without the packing of the filter.
 static void layer(const Layer *l, int level) {
     int size = l->size, pad = size / 2;
-    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, size, size, 1, 1, 1, 1, pad, pad,
+    WindowShape s = {l->batch, l->extent, l->extent, l->in_c, l->extent, l->extent, l->out_c, size, size, 1, 1, 1, 1,
+                     pad, pad,
                      .groups = 1};
     double flops = 2.0 * size * size * l->batch * l->extent * l->extent * l->in_c * l->out_c;
     size_t pixels = (size_t)l->batch * (size_t)(l->extent * l->extent) * sizeof(float);

@@ -1,7 +1,8 @@
 // alexnet — Krizhevsky's network in one tower: five convolutions, three dense layers. Try: alexnet --steps 300
 #include "shared/images.h"
 
-static TF_Output conv(mr_net *net, const char *name, TF_Output x, int filters, int size, int stride, const char *padding) {
+static TF_Output conv(mr_net *net, const char *name, TF_Output x, int filters, int size, int stride,
+                      const char *padding) {
     return mr_bias(net, name, mr_convolve(net, name, x, filters, size, size, stride, padding), "Relu");
 }
 

@@ -19,7 +19,8 @@ static TF_Output finish(TF_OperationDescription *node, TF_Status *status) {
     return output;
 }
 
-static TF_Output binary(TF_Graph *graph, const char *op, const char *name, TF_Output x, TF_Output y, TF_Status *status) {
+static TF_Output binary(TF_Graph *graph, const char *op, const char *name, TF_Output x, TF_Output y,
+                        TF_Status *status) {
     TF_OperationDescription *node = TF_NewOperation(graph, op, name);
     TF_AddInput(node, x);
     TF_AddInput(node, y);
@@ -45,7 +46,8 @@ int main(void) {
     TF_SetAttrType(node, "dtype", TF_FLOAT);
     TF_SetAttrTensor(node, "value", one, status);
     check(status);
-    TF_Output y = binary(graph, "AddV2", "y", binary(graph, "Mul", "square", x, x, status), finish(node, status), status);
+    TF_Output y = binary(graph, "AddV2", "y", binary(graph, "Mul", "square", x, x, status), finish(node, status),
+                         status);
 
     TF_SessionOptions *options = TF_NewSessionOptions();
     TF_Session *session = TF_NewSession(graph, options, status);

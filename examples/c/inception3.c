@@ -1,4 +1,5 @@
-// inception3 — Szegedy's third network: large filters made of small ones and of long, thin ones. Try: inception3 --steps 100
+// inception3 — Szegedy's third network: large filters made of small ones and of long, thin ones. Try: inception3
+// --steps 100
 #include <stdio.h>
 #include <string.h>
 

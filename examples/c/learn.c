@@ -19,7 +19,8 @@ static TF_Output constant(mr_net *net, const char *text, TF_DataType dtype, TF_S
     return output;
 }
 
-static void run(TF_Session *session, TF_Output fetch, const TF_Operation *target, const char *label, TF_Status *status) {
+static void run(TF_Session *session, TF_Output fetch, const TF_Operation *target, const char *label,
+                TF_Status *status) {
     TF_Tensor *value = NULL;
     TF_SessionRun(session, NULL, NULL, NULL, 0, &fetch, &value, label != NULL, &target, target != NULL, NULL, status);
     check(status);

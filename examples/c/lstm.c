@@ -40,7 +40,8 @@ static Model write_model(mr_net *net, const Sizes *s, int steps, int batch, int 
     return m;
 }
 
-static TF_Operation *finish(mr_net *net, const mr_optimizer *rule, TF_Output rate, TF_Output loss, TF_Operation **init) {
+static TF_Operation *finish(mr_net *net, const mr_optimizer *rule, TF_Output rate, TF_Output loss,
+                            TF_Operation **init) {
     TF_Status *status = TF_NewStatus();
     TF_Operation *train = mr_minimize(net, rule, rate, loss);
     *init = mr_init(net);
@@ -66,7 +67,8 @@ static void write_graph(const char *path, const Sizes *s) {
 // ---------------------------------------- learning
 
 // Stream b of the batch reads the text from its own place on; `at` is how far it has come.
-static void take(const Words *words, int64_t from, int64_t n, const Sizes *s, int64_t at, TF_Tensor *ids, TF_Tensor *next) {
+static void take(const Words *words, int64_t from, int64_t n, const Sizes *s, int64_t at, TF_Tensor *ids,
+                 TF_Tensor *next) {
     int64_t stream = n / s->batch;
     for (int t = 0; t < s->steps; t++) {
         for (int b = 0; b < s->batch; b++) {
@@ -119,7 +121,8 @@ static Feeds make_feeds(const Model *m, const Sizes *s, int steps, int batch, TF
 }
 
 // One step with the first n feeds; what the memory is after it becomes what it is before the next.
-static TF_Tensor *step(TF_Session *session, const Model *m, Feeds *f, int n, TF_Output wanted, const TF_Operation *train) {
+static TF_Tensor *step(TF_Session *session, const Model *m, Feeds *f, int n, TF_Output wanted,
+                       const TF_Operation *train) {
     TF_Status *status = TF_NewStatus();
     TF_Tensor *results[3];
     TF_SessionRun(session, NULL, f->edges, f->values, n, (TF_Output[]){m->after[0], m->after[1], wanted}, results, 3,
@@ -176,8 +179,8 @@ static int choose(const float *logits, int n, uint32_t *seed) {
     return n - 1;
 }
 
-static void write_text(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int length, uint32_t seed,
-                       const Feeds *memory) {
+static void write_text(TF_Session *session, const Model *m, const Sizes *s, const Words *words, int length,
+                       uint32_t seed, const Feeds *memory) {
     Feeds f = make_feeds(m, s, 1, 1, (TF_Output){0}, memory);
     int word = words_find(words, ".");
     for (int i = 0; i < length || (i < 2 * length && *words->names[word] != '.'); i++) {
@@ -224,10 +227,12 @@ static void learn(const Trainer *t, const Sizes *s, Words *words) {
 }
 
 int main(int argc, char **argv) {
-    check_options(argc, argv, (const char *const[]){"text", "words", "units", "unroll", "batch", "samples", "steps", "rate",
+    check_options(argc, argv, (const char *const[]){"text", "words", "units", "unroll", "batch", "samples", "steps",
+                                                    "rate",
                                                     "report", "length", "threads", "seed", "curve", "graph", NULL});
 #define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
-    Sizes s = {NUMBER("words", 4000), NUMBER("units", 128), NUMBER("unroll", 20), NUMBER("batch", 16), NUMBER("samples", 0)};
+    Sizes s = {NUMBER("words", 4000), NUMBER("units", 128), NUMBER("unroll", 20), NUMBER("batch", 16),
+               NUMBER("samples", 0)};
     const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
     if (graph) {
         write_graph(graph, &s);

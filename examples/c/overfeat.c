@@ -1,7 +1,8 @@
 // overfeat — Sermanet's fast network: AlexNet with more filters.
 #include "shared/images.h"
 
-static TF_Output conv(mr_net *net, const char *name, TF_Output x, int filters, int size, int stride, const char *padding) {
+static TF_Output conv(mr_net *net, const char *name, TF_Output x, int filters, int size, int stride,
+                      const char *padding) {
     return mr_bias(net, name, mr_convolve(net, name, x, filters, size, size, stride, padding), "Relu");
 }
 

@@ -1,4 +1,5 @@
-// word2vec — a point for each word, near to those of words that are used alike: skip-grams, noise contrastive estimation.
+// word2vec — a point for each word, near to those of words that are used alike: skip-grams, noise contrastive
+// estimation.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +118,8 @@ static void print_some(TF_Session *session, const Model *m, const Words *words, 
 }
 
 int main(int argc, char **argv) {
-    check_options(argc, argv, (const char *const[]){"text", "words", "width", "batch", "samples", "steps", "rate", "report",
-                                                    "threads", "graph", NULL});
+    check_options(argc, argv, (const char *const[]){"text", "words", "width", "batch", "samples", "steps", "rate",
+                                                    "report", "threads", "graph", NULL});
 #define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
     Sizes s = {NUMBER("words", 50000), NUMBER("width", 128), NUMBER("batch", 128), NUMBER("samples", 64)};
     const char *path = option(argc, argv, "graph", NULL);

@@ -1,8 +1,8 @@
 // Eager — operations run one at a time: no graph that the client sees.
 //
-// A context has a graph of its own, with one node for every op, set of attributes and input types that was ever run, and a
-// session on it: so a call is one step of one node, by the same road as any other step, and what the session keeps (plans,
-// variables, random streams) lives as long as the context. Any number of threads may execute at once.
+// A context has a graph of its own, with one node for every op, set of attributes and input types that was ever run,
+// and a session on it: so a call is one step of one node, by the same road as any other step, and what the session
+// keeps (plans, variables, random streams) lives as long as the context. Any number of threads may execute at once.
 #pragma once
 #include "session/session.h"
 

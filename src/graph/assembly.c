@@ -113,7 +113,8 @@ static Status *list_edges(Assembly *a, const Part *part) {
         if (source->index != CONTROL)
             TRY(push_edge(a, source));
         else
-            NEED_MEMORY(vec_push(&a->controls, source->part == OUTSIDE ? source->outside.node : a->parts[source->part].node));
+            NEED_MEMORY(vec_push(&a->controls, source->part == OUTSIDE ? source->outside.node
+                                 : a->parts[source->part].node));
     }
     if (a->controls.n > 1)
         qsort(a->controls.p, a->controls.n, sizeof *a->controls.p, compare_ids);

@@ -1,8 +1,8 @@
 // Assembly — makes many nodes at once that may name each other in any order: what import and inlining share.
 //
 // The caller lists the parts and where each input comes from; assembly_run makes the nodes, each after what it reads.
-// Among those that are ready the first in the list goes first. An edge from a NextIteration into a Merge doesn't count and
-// is closed at the end.
+// Among those that are ready the first in the list goes first. An edge from a NextIteration into a Merge doesn't count
+// and is closed at the end.
 #pragma once
 #include "graph/attr_memo.h"
 #include "graph/build.h"
@@ -66,4 +66,5 @@ static inline void assembly_auto(Assembly *assembly) {
     assembly_clear(assembly);
 }
 // The flat outputs of a node that was made: [*first, *first + *count).
-FALLIBLE Status *assembly_source(const Assembly *assembly, const Source *source, Node **out_node, int *first, int *count);
+FALLIBLE Status *assembly_source(const Assembly *assembly, const Source *source, Node **out_node, int *first,
+                                 int *count);

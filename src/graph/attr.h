@@ -61,7 +61,8 @@ struct AttrEntry {
 const char *attr_kind_name(AttrKind kind, bool is_list);             // "type", "list(int)" as in OpDef
 bool attr_equal(const AttrValue *a, const AttrValue *b);             // tensors by content
 uint64_t attr_hash(const AttrValue *value, uint64_t seed);           // the same for equal ones; tensors are passed over
-// Copies text and arrays into the arena; tensors are retained and their buffers pushed on `tensors`. RESOURCE_EXHAUSTED.
+// Copies text and arrays into the arena; tensors are retained and their buffers pushed on `tensors`.
+// RESOURCE_EXHAUSTED.
 typedef VEC(Buffer *) TensorList;
 FALLIBLE Status *attr_copy(Arena *arena, TensorList *tensors, const AttrValue *from, AttrValue *out);
 // The same, small tensors copied into the slab: what is kept for as long as a graph.

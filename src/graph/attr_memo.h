@@ -1,4 +1,5 @@
-// AttrMemo — what attributes as they stand in a GraphDef's bytes come to: nodes that are spelled alike are resolved once.
+// AttrMemo — what attributes as they stand in a GraphDef's bytes come to: nodes that are spelled alike are resolved
+// once.
 //
 // The same bytes for the same op over inputs of the same types have the same attributes and outputs.
 #pragma once

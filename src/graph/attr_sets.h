@@ -1,7 +1,7 @@
 // AttrSets — what many nodes of a graph have in common: their type, attributes and the types of their outputs.
 //
-// A graph of a million nodes has a few hundred different sets. Each is kept once, in the graph's arena, and shared: nobody
-// writes into one. Sets that hold tensors are as good as never equal and are made for their node alone.
+// A graph of a million nodes has a few hundred different sets. Each is kept once, in the graph's arena, and shared:
+// nobody writes into one. Sets that hold tensors are as good as never equal and are made for their node alone.
 #pragma once
 #include "graph/op.h"
 

@@ -260,7 +260,8 @@ Status *node_new(Graph *graph, const NodeParts *parts, Node **out) {
     node->output_shapes = arena_aligned(&graph->arena, n * sizeof(Shape), _Alignof(Shape));
     node->handles = n <= sizeof no_handles / sizeof *no_handles ? no_handles
                                                                 : ARENA_ARRAY(&graph->arena, HandleShape *, n);
-    NEED_MEMORY(node->name.p && node->device.p && node->inputs && node->controls && node->output_shapes && node->handles);
+    NEED_MEMORY(node->name.p && node->device.p && node->inputs && node->controls && node->output_shapes &&
+                node->handles);
     for (size_t i = 0; i < n; i++)
         node->output_shapes[i] = UNKNOWN_SHAPE;
     *out = node;
@@ -311,8 +312,8 @@ static Status *add_node(NodeBuilder *builder, const OpType *type, Node **out) {
 
 Status *builder_finish(NodeBuilder *builder, Node **out) {
     Graph *graph = builder->graph;
-    NEED(builder->may_repeat || !graph_find(graph, builder->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
-         STR_ARGS(builder->name));
+    NEED(builder->may_repeat || !graph_find(graph, builder->name), INVALID_ARGUMENT,
+         "Duplicate node name in graph: '%.*s'", STR_ARGS(builder->name));
     const OpType *type;
     Node *node;
     size_t tensors = graph->tensors.n;

@@ -24,7 +24,8 @@ typedef struct NodeBuilder {
     TensorList tensors;
     Status *error;               // the first one
     bool may_repeat;             // the name of another node: an import's
-    const AttrSet *set;          // what builder_finish made of type and attributes, and whether other nodes may share it
+    const AttrSet *set;          // what builder_finish made of type and attributes, and whether other nodes may share
+                                 // it
     bool shared;
 } NodeBuilder;
 

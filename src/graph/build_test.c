@@ -286,7 +286,8 @@ START_TEST(registers_ops) {
 END_TEST
 
 START_TEST(registers_malformed_needs) {
-    static const char *const wrong[] = {"rank(w) > 1", "rank(x)", "scalar(x) == 1", "frob(x)", "rank(x) > ", "rank(x) >= 1,, ",
+    static const char *const wrong[] = {"rank(w) > 1", "rank(x)", "scalar(x) == 1", "frob(x)", "rank(x) > ",
+                                        "rank(x) >= 1,, ",
                                         "dim(x) == 1", "rank(x) >= 1 rank(x) < 2", "same_shape(x)", "rank(x == 1"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         const OpType *type;

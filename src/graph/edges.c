@@ -1,8 +1,8 @@
 // Edges — see graph.h: inputs and controls of nodes, and the other way round who uses them.
 //
-// Each edge knows its place in its source's list of uses, so that taking one away costs the same however many there are:
-// a constant that a hundred thousand nodes read loses its readers one by one. The places stand behind the edges, in the
-// same block: behind n inputs, and behind as many controls as there is room for, a power of two.
+// Each edge knows its place in its source's list of uses, so that taking one away costs the same however many there
+// are: a constant that a hundred thousand nodes read loses its readers one by one. The places stand behind the edges,
+// in the same block: behind n inputs, and behind as many controls as there is room for, a power of two.
 #include "graph/edges_internal.h"
 
 Output *graph_inputs_new(Graph *graph, size_t n) {
@@ -109,7 +109,8 @@ void node_drop_uses(Node *node) {
 bool node_add_edges(Node *node) {
     int inputs = 0, controls = 0;
     while (inputs < node->n_inputs &&
-           (!node->inputs[inputs].node || use_add(node->inputs[inputs].node, (Use){node, inputs, node->inputs[inputs].index},
+           (!node->inputs[inputs].node || use_add(node->inputs[inputs].node,
+                                                  (Use){node, inputs, node->inputs[inputs].index},
                                                   input_place(node, inputs))))
         inputs++;
     while (inputs == node->n_inputs && controls < node->n_controls &&

@@ -1,4 +1,5 @@
-// Edges — what graph.c, build.c and edges.c share: putting all edges of a node into its sources' lists, and taking them out.
+// Edges — what graph.c, build.c and edges.c share: putting all edges of a node into its sources' lists, and taking them
+// out.
 #pragma once
 #include "graph/graph.h"
 

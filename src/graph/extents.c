@@ -16,7 +16,8 @@ static int rows_input(const Node *node) {
     if (!op)
         return -1;
     // Where all inputs agree any will do: the last is the forward value in gradients.
-    int input = op->shape == shape_unchanged ? 0 : op->shape == shape_same_all ? node->n_inputs - 1 : (int)op->same_rows - 1;
+    int input = op->shape == shape_unchanged ? 0 : op->shape == shape_same_all ? node->n_inputs - 1
+        : (int)op->same_rows - 1;
     return input < node->n_inputs ? input : -1;
 }
 
@@ -44,7 +45,8 @@ static bool broadcasts_from(const Line *line, const Node *node, int depth, int *
     bool any = false;
     for (int i = 0; i < node->n_inputs; i++) {
         const Shape *in = &node->inputs[i].node->output_shapes[node->inputs[i].index];
-        if (in->rank < 0 || (in->rank == node->output_shapes[0].rank && !comes_from(line, node->inputs[i], depth, visits)))
+        if (in->rank < 0 || (in->rank == node->output_shapes[0].rank &&
+                             !comes_from(line, node->inputs[i], depth, visits)))
             return false;
         any |= in->rank == node->output_shapes[0].rank;
     }

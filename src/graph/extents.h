@@ -3,5 +3,6 @@
 #include "graph/graph.h"
 
 // Whether both values have one shape, whatever it turns out to be. The first extent may be unknown: it is followed
-// through nodes that keep it (Op.same_rows, shape_unchanged, shape_same_all, broadcasting) to a value that both come from.
+// through nodes that keep it (Op.same_rows, shape_unchanged, shape_same_all, broadcasting) to a value that both come
+// from.
 bool outputs_have_one_shape(Output a, Output b);

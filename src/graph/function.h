@@ -1,8 +1,8 @@
 // Function — a named graph with typed arguments and results; FunctionLibrary — those of one graph.
 //
-// A function is kept as the bytes of the FunctionDef that it came as; only its signature is decoded. Its body is made into
-// nodes where it is inlined or called, since libraries hold a thousand functions that never run. A function's name is an
-// op type in its graph.
+// A function is kept as the bytes of the FunctionDef that it came as; only its signature is decoded. Its body is made
+// into nodes where it is inlined or called, since libraries hold a thousand functions that never run. A function's name
+// is an op type in its graph.
 #pragma once
 #include "graph/graph.h"
 #include "proto/messages.h"
@@ -41,19 +41,19 @@ static inline void function_auto(Function **function) {
 // The whole definition, decoded into the arena; views the function's bytes.
 FALLIBLE Status *function_body(const Function *function, Arena *arena, const FunctionDef **out);
 Function *function_find(const Graph *graph, Str name);
-// Keeps a reference. Idempotent for an equal definition; INVALID_ARGUMENT for another one of the same name, or for the name
-// of an op.
+// Keeps a reference. Idempotent for an equal definition; INVALID_ARGUMENT for another one of the same name, or for the
+// name of an op.
 FALLIBLE Status *function_add(Graph *graph, Function *function);
 FALLIBLE Status *function_remove(Graph *graph, Str name);  // NOT_FOUND
 // Names the function that computes the gradient of another; INVALID_ARGUMENT where it has a different one already.
 FALLIBLE Status *function_set_gradient(Graph *graph, Str function, Str gradient);
 Str function_gradient(const Graph *graph, Str function);   // empty where there is none
 
-// Makes the body in `graph` under `prefix/`: argument i (of the flat list) is replaced by arguments[i] (or, where arguments
-// is NULL, becomes an _Arg node), placeholders in attributes by `attrs` of the calling node. Result i comes out in
-// results[i]; nodes of control results in `controls`. Every body node that reads nothing of the body gets `before` as
-// control input, if given. Calls inside the body stay calls. All or nothing. The count of nodes in a graph is limited:
-// RESOURCE_EXHAUSTED.
+// Makes the body in `graph` under `prefix/`: argument i (of the flat list) is replaced by arguments[i] (or, where
+// arguments is NULL, becomes an _Arg node), placeholders in attributes by `attrs` of the calling node. Result i comes
+// out in results[i]; nodes of control results in `controls`. Every body node that reads nothing of the body gets
+// `before` as control input, if given. Calls inside the body stay calls. All or nothing. The count of nodes in a graph
+// is limited: RESOURCE_EXHAUSTED.
 typedef struct {
     Graph *graph;
     Str prefix;

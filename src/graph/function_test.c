@@ -236,7 +236,8 @@ START_TEST(there_and_back) {
     Function *f = function(SIMPLE("F"));
     Output both[] = {x, y};
     good(inline_with(f, both, 2, &out, 1));
-    FunctionSpec spec = {.name = STR("G"), .n_nodes = -1, .inputs = both, .n_inputs = 2, .outputs = &out, .n_outputs = 1};
+    FunctionSpec spec = {.name = STR("G"), .n_nodes = -1, .inputs = both, .n_inputs = 2, .outputs = &out,
+                         .n_outputs = 1};
     Function *g;
     good(function_from_graph(graph, &spec, &g));
     const Signature *signature = &g->type.signature;

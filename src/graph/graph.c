@@ -162,7 +162,8 @@ Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
         for (size_t i = 0; i < graph->nodes.n; i++) {
             const Node *node = graph->nodes.p[i];
             if (node && node->mark > 0)
-                FAIL(INVALID_ARGUMENT, "Graph is invalid, contains a cycle with %zu nodes, among them {{node %.*s}} (%.*s)",
+                FAIL(INVALID_ARGUMENT,
+                     "Graph is invalid, contains a cycle with %zu nodes, among them {{node %.*s}} (%.*s)",
                      total - n, NODE_ARGS(node));
         }
     *out_count = n;
@@ -174,8 +175,8 @@ Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
 static Status *node_check(const Graph *graph, const Node *node, size_t id) {
     NEED(node->graph == graph && (size_t)node->id == id, INTERNAL, "node %.*s doesn't know its place",
          STR_ARGS(node->name));
-    NEED(graph->twice || graph_find(graph, node->name) == node, INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
-         STR_ARGS(node->name));
+    NEED(graph->twice || graph_find(graph, node->name) == node, INVALID_ARGUMENT,
+         "Duplicate node name in graph: '%.*s'", STR_ARGS(node->name));
     for (int i = 0; i < node->n_inputs; i++)
         TRY(node_check_source(node, i, node->inputs[i]));
     for (int i = 0; i < node->n_controls; i++)

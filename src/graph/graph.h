@@ -1,8 +1,9 @@
 // Graph — nodes, edges and a library of functions. Node — one operation in a graph, with its attributes resolved.
 //
 // Owner: a Graph is counted (the client and each session hold it). Everything in it lies in its arena and lives as long
-// as it does; TF_Operation is a Node. Not locked: whoever shares a graph between threads holds the lock (api/tf/graph.c).
-// Order: nodes are kept in the order of their creation and, but for back edges into a Merge, after their inputs.
+// as it does; TF_Operation is a Node. Not locked: whoever shares a graph between threads holds the lock
+// (api/tf/graph.c). Order: nodes are kept in the order of their creation and, but for back edges into a Merge, after
+// their inputs.
 #pragma once
 #include <stdatomic.h>
 
@@ -53,7 +54,8 @@ struct Node {
     int32_t mark;               // scratch of whoever walks the graph; no meaning between walks
     int32_t n_inputs, n_controls;
     int32_t n_outputs, n_attrs;
-    const AttrEntry *attrs;     // every attribute of the signature (in its order), then extra ones; shared with other nodes
+    const AttrEntry *attrs;     // every attribute of the signature (in its order), then extra ones; shared with other
+                                // nodes
     const DType *output_types;  // n_outputs; references are base + DT_REF; shared
     Shape *output_shapes;       // n_outputs; what inference knows
     HandleShape *const *handles;  // n_outputs; NULL entries where the output is no handle or nothing is known; shared
@@ -116,7 +118,8 @@ FALLIBLE Status *graph_order(const Graph *graph, Node **order, size_t *out_count
 // How many edges, back edges excepted, come into a node; whether a use of it is a back edge.
 int32_t node_count_before(const Node *node);
 bool node_use_goes_back(const Node *node, Use use);
-// What must hold of a graph between passes: every edge exists, types agree, names are unique (but see `twice`), controls are acyclic.
+// What must hold of a graph between passes: every edge exists, types agree, names are unique (but see `twice`),
+// controls are acyclic.
 FALLIBLE Status *graph_check(const Graph *graph);
 
 const AttrValue *node_attr_find(const Node *node, const char *name);       // NULL where absent

@@ -23,7 +23,8 @@ static Status *read_library(Importer *m, Str bytes) {
     return OK;
 }
 
-// Names and places alone: what a node's attributes say is read when the node is made, and only if none was written alike.
+// Names and places alone: what a node's attributes say is read when the node is made, and only if none was written
+// alike.
 static Status *read_node(Importer *m, Str bytes) {
     Part part = {.bytes = bytes, .given = STR(""), .op = STR(""), .first_input = (uint32_t)m->inputs.n};
     Cursor c = cursor_of(bytes.p, bytes.n);
@@ -216,7 +217,8 @@ static Status *find_type(const Importer *m, const Part *part, const OpType **out
     if (function)
         *out = &function->type;
     else
-        TRY(status_prefix(op_type_find(part->op, out), "{{node %.*s}} (%.*s)", STR_ARGS(part->given), STR_ARGS(part->op)));
+        TRY(status_prefix(op_type_find(part->op, out), "{{node %.*s}} (%.*s)", STR_ARGS(part->given),
+                          STR_ARGS(part->op)));
     const Signature *signature = &(*out)->signature;
     bool gone = signature->deprecated_version > 0 && m->versions->producer >= signature->deprecated_version;
     NEED(!gone, UNIMPLEMENTED,

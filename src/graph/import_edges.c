@@ -93,7 +93,8 @@ static Status *import_input(Importer *m, Part *part, TensorName name) {
         return add_source(m, part, (Source){OUTSIDE, FLAT, name.index == CONTROL ? CONTROL : 0, to});
     }
     int32_t at = import_find(m, name.name);
-    NEED(at >= 0, INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'", STR_ARGS(part->given), STR_ARGS(name.name));
+    NEED(at >= 0, INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'", STR_ARGS(part->given),
+         STR_ARGS(name.name));
     return add_source(m, part, (Source){at, FLAT, name.index, {0}});
 }
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-// The assembler reads the file that the build has packed, and another as it is; it looks along the compiler's -I folders.
+// The assembler reads the file that the build has packed, and another as it is; it looks along the compiler's -I
+// folders.
 __asm__(".pushsection .rodata\n"
         ".globl known_ops_packed, known_ops_packed_end\n"
         ".hidden known_ops_packed, known_ops_packed_end\n"

@@ -36,6 +36,7 @@ static inline int32_t name_index_next(const NameIndex *index, uint32_t hash, siz
     return -1;
 }
 bool name_index_reserve(NameIndex *index, size_t n);              // room for that many in all; false when memory is out
-bool name_index_add(NameIndex *index, uint32_t hash, int32_t id);  // of a name that isn't there; false when memory is out
+bool name_index_add(NameIndex *index, uint32_t hash, int32_t id);  // of a name that isn't there; false when memory is
+                                                                   // out
 void name_index_remove(NameIndex *index, uint32_t hash, int32_t id);
 void name_index_clear(NameIndex *index);

@@ -232,7 +232,8 @@ static bool predicate_holds(const Checked *c, const Term *term, int k) {
     const Shape *a = &c->in[input_at(c, term->arg, k)];
     if (term->kind == TERM_SAME_SHAPE || term->kind == TERM_SAME_RANK) {
         const Shape *b = &c->in[input_at(c, (int)term->number, k)];
-        return term->kind == TERM_SAME_SHAPE ? shape_compatible(a, b) : a->rank < 0 || b->rank < 0 || a->rank == b->rank;
+        return term->kind == TERM_SAME_SHAPE ? shape_compatible(a, b) : a->rank < 0 || b->rank < 0 ||
+            a->rank == b->rank;
     }
     if (a->rank < 0)
         return true;

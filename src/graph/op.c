@@ -1,7 +1,8 @@
 // Op registry — finds an op's type by its name; see op.h.
 //
-// Nothing is parsed before it is asked for. Types that were found stand in an open-addressed table of atomic pointers that
-// readers search without a lock; it only grows, and a table that was outgrown is kept, since somebody may be reading it.
+// Nothing is parsed before it is asked for. Types that were found stand in an open-addressed table of atomic pointers
+// that readers search without a lock; it only grows, and a table that was outgrown is kept, since somebody may be
+// reading it.
 #include "graph/op.h"
 
 #include <stdatomic.h>

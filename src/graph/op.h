@@ -14,7 +14,8 @@ typedef struct Formula Formula;  // formula/formula.h: a fragment of graph that 
 typedef Status *RunFn(Kernel *kernel);      // to the end, now
 typedef void StartFn(Kernel *kernel);       // begins; calls kernel_done(kernel, status) exactly once, now or later
 typedef Status *ShapeFn(Shapes *shapes);
-typedef Status *PartialFn(Shapes *shapes, Shape *value);  // a vector's elements as extents; a scalar's as a vector of one
+typedef Status *PartialFn(Shapes *shapes, Shape *value);  // a vector's elements as extents; a scalar's as a vector of
+                                                          // one
 typedef Status *PrepareFn(Prepare *prepare);
 typedef void FormulaFn(Formula *formula);
 
@@ -54,7 +55,8 @@ typedef enum {
 enum {
     MAX_ARGS = 32,                 // inputs and outputs that the masks below can name; later ones have no flags
 
-    OP_STATEFUL = 1 << 0,          // two nodes with equal inputs may differ: never folded, merged or dropped as unused state
+    OP_STATEFUL = 1 << 0,          // two nodes with equal inputs may differ: never folded, merged or dropped as unused
+                                   // state
     OP_LATE = 1 << 1,              // some output's shape depends on data: the kernel allocates it with kernel_output
     OP_BLOCKS = 1 << 2,            // waits for the outside (file I/O): runs on an elastic thread
     OP_FROM_SHAPES = 1 << 3,       // reads only its inputs' shapes, never their data (Shape, Rank, Size ...)
@@ -93,7 +95,8 @@ typedef struct Intake {
 
 // How output 0 is computed again, to the bit, from what lives on beside it: then it needn't be kept (plan/recompute.c).
 typedef struct {
-    const char *op;              // of a node that stands before late readers: its input 0 is that output, the rest `write` adds
+    const char *op;              // of a node that stands before late readers: its input 0 is that output, the rest
+                                 // `write` adds
     bool (*can)(const struct Node *node);
     Status *(*write)(struct NodeBuilder *builder, struct Node *node);
 } Recompute;
@@ -113,11 +116,13 @@ typedef struct Op {
             size_t own_size;
         };
     };
-    StartFn *start;              // instead of rows: an asynchronous kernel, of whichever device; it waits for the outside
+    StartFn *start;              // instead of rows: an asynchronous kernel, of whichever device; it waits for the
+                                 // outside
     Status *(*open)(Opening *);  // state of one node in one session; NULL: none
     void (*close)(void *state);
     size_t state_size;           // zeroed before open
-    const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the kernel
+    const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the
+                                                // kernel
     uint32_t host;               // BIT(i): input i is read on the host (small integers: shapes, axes, indices)
     uint32_t host_out;           // BIT(i): output i is written on the host
     uint32_t alias;              // BIT(i): output i is input i's buffer, perhaps in another shape
@@ -129,12 +134,14 @@ typedef struct Op {
     uint32_t flags;              // OP_*
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
-    uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says it)
+    uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says
+                                 // it)
     const Contraction *contraction;
     uint8_t contracted_output;   // the op's output that chain[1] reads; of the others it is 0
     const Intake *intake;
     const Recompute *recompute;
-    RunFn *again;                // of such a node, an alias of its input 0: computes the output from the other inputs alone
+    RunFn *again;                // of such a node, an alias of its input 0: computes the output from the other inputs
+                                 // alone
     FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;
@@ -168,10 +175,11 @@ typedef struct OpType {
 // Says which ops were compiled in: a table that ends with NULL. Called by whoever links them (api/, the test programs),
 // any number of times with the same table, before anything else of the graph.
 void op_table_set(const Op *const *table);
-// The type of that name, compiled ops first, then registered ones, then the list of known signatures. Takes a lock and parses
-// the signature the first time only.
+// The type of that name, compiled ops first, then registered ones, then the list of known signatures. Takes a lock and
+// parses the signature the first time only.
 FALLIBLE Status *op_type_find(Str name, const OpType **out);  // NOT_FOUND
-// Adds an op made at run time (a plug-in's): ALREADY_EXISTS where the name is taken. The Op and its texts live for ever.
+// Adds an op made at run time (a plug-in's): ALREADY_EXISTS where the name is taken. The Op and its texts live for
+// ever.
 FALLIBLE Status *op_register(const Op *op, const OpType **out);
 // Visits the ops that were compiled in, in the table's order, then those registered: NULL after the last.
 const Op *op_at(size_t index);

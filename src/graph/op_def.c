@@ -293,8 +293,8 @@ Status *node_to_proto(const Node *node, Arena *arena, NodeDef *out) {
         AttrValueEntry *entry = &def.attr.p[def.attr.n++];
         entry->key = node->attrs[i].name;
         entry->value = &values[i];
-        TRY(status_prefix(attr_to_proto(&node->attrs[i].value, arena, entry->value), "{{node %.*s}} (%.*s): attr '%.*s'",
-                          NODE_ARGS(node), STR_ARGS(entry->key)));
+        TRY(status_prefix(attr_to_proto(&node->attrs[i].value, arena, entry->value),
+                          "{{node %.*s}} (%.*s): attr '%.*s'", NODE_ARGS(node), STR_ARGS(entry->key)));
     }
     if (def.attr.n)
         qsort(def.attr.p, def.attr.n, sizeof *def.attr.p, compare_keys);

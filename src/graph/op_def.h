@@ -17,5 +17,6 @@ FALLIBLE Status *signature_to_op_def(const Signature *signature, Arena *arena, O
 // Checks what TensorFlow checks of an OpDef: names, known types, attributes that arguments name. INVALID_ARGUMENT.
 FALLIBLE Status *signature_from_op_def(const OpDef *def, Arena *arena, TensorList *tensors, Signature *out);
 
-// Whether clients may name a node so: letters, digits and _.-/ , not beginning with one of _-/ ; parts are joined by '>'.
+// Whether clients may name a node so: letters, digits and _.-/ , not beginning with one of _-/ ; parts are joined by
+// '>'.
 bool node_name_is_valid(Str name);

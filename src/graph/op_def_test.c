@@ -96,7 +96,8 @@ START_TEST(messages_that_make_no_sense) {
             "attr { name: 'N' type: 'int' }",
             "a number and a list");
     refused("name: 'f' input_arg { name: 'x' type: DT_INT32 } input_arg { name: 'x' type: DT_INT32 }", "'x'");
-    refused("name: 'f' attr { name: 'T' type: 'type' } attr { name: 'T' type: 'type' }", "two attributes are named 'T'");
+    refused("name: 'f' attr { name: 'T' type: 'type' } attr { name: 'T' type: 'type' }",
+            "two attributes are named 'T'");
     refused("name: 'f' attr { name: 'T' type: 'sort' }", "attribute 'T'");
     refused("name: 'f' attr { name: 'T' type: 'list()' }", "attribute 'T'");
     refused("name: 'f' attr { name: 'N' type: 'int' default_value { f: 1 } }", "of kind float, expected int");

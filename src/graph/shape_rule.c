@@ -213,8 +213,10 @@ static Status *wrong(const Shape *shape, int rank, const char *start, const char
     if (rank > MAX_RANK)
         FAIL(INVALID_ARGUMENT, "rank must be as in %.*s, got shape %s", n, start, shape_text(shape));
     if (rank < 3)
-        FAIL(INVALID_ARGUMENT, "must be %s (rank %d: %.*s), got shape %s", names[rank], rank, n, start, shape_text(shape));
-    FAIL(INVALID_ARGUMENT, "must be %d-dimensional (rank %d: %.*s), got shape %s", rank, rank, n, start, shape_text(shape));
+        FAIL(INVALID_ARGUMENT, "must be %s (rank %d: %.*s), got shape %s", names[rank], rank, n, start,
+             shape_text(shape));
+    FAIL(INVALID_ARGUMENT, "must be %d-dimensional (rank %d: %.*s), got shape %s", rank, rank, n, start,
+         shape_text(shape));
 }
 
 // One extent: a bare name learns, all else must agree.
@@ -331,7 +333,8 @@ static Status *match_value(Rule *r, int input) {
         shape.rank = (int)tensor_count(value);
         for (int i = 0; i < shape.rank; i++) {
             shape.dims[i] = tensor_int(value, i);
-            NEED(shape.dims[i] >= -vector, INVALID_ARGUMENT, "a size must be non-negative, not %lld", (long long)shape.dims[i]);
+            NEED(shape.dims[i] >= -vector, INVALID_ARGUMENT, "a size must be non-negative, not %lld",
+                 (long long)shape.dims[i]);
         }
     } else if (in->rank == 1 && in->dims[0] >= 0 && in->dims[0] <= MAX_RANK) {
         shape.rank = (int)in->dims[0];
@@ -348,7 +351,8 @@ static Status *read_value(Shapes *s, int input, Shape *out) {
     if (s->in[input].rank != 0)
         return shapes_input_shape(s, input, out);
     int64_t number;
-    NEED(shapes_input_int(s, input, &number) && number == -1, INVALID_ARGUMENT, "a shape must be a vector, or a constant -1");
+    NEED(shapes_input_int(s, input, &number) && number == -1, INVALID_ARGUMENT,
+         "a shape must be a vector, or a constant -1");
     return OK;
 }
 

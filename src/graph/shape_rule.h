@@ -1,4 +1,5 @@
-// Shape rules — a shape function in one line, for ops without a kernel (in known_ops.sig, behind "=>") and plain ones with.
+// Shape rules — a shape function in one line, for ops without a kernel (in known_ops.sig, behind "=>") and plain ones
+// with.
 //
 //     [b t d], [b], * -> [b d], [b] | ...
 //
@@ -13,11 +14,11 @@
 //     ~X           the value as a shape, partly known perhaps, a negative size being unknown
 //     ^X           the shape behind a handle
 //     p&q          both
-// Results are *, [...], X or ?X, the rank of X alone. @a is an attribute: a number, a shape, the length of another list, or a
-// list of shapes that has a member for each output; @a.1 a member of a list of numbers, fractions in thousandths.
-// Expressions know + - * / and < (the lesser), from left to right, parentheses, #X (rank), %X (elements) and $_n (the sum
-// over a list). Cases stand behind each other; "(a)", "(!a)" or "(a=word)" says of an attribute, "(#input=2)" of a rank, when
-// the first one is meant: (adjoint)[b n m] -> [b m n] | [b n m] -> [b n m].
+// Results are *, [...], X or ?X, the rank of X alone. @a is an attribute: a number, a shape, the length of another
+// list, or a list of shapes that has a member for each output; @a.1 a member of a list of numbers, fractions in
+// thousandths. Expressions know + - * / and < (the lesser), from left to right, parentheses, #X (rank), %X (elements)
+// and $_n (the sum over a list). Cases stand behind each other; "(a)", "(!a)" or "(a=word)" says of an attribute,
+// "(#input=2)" of a rank, when the first one is meant: (adjoint)[b n m] -> [b m n] | [b n m] -> [b n m].
 #pragma once
 #include "graph/shapes.h"
 

@@ -1,4 +1,5 @@
-// Shape rule test — the notation piece by piece, on ops without kernel; and every line of both files, on inputs of unknown shape.
+// Shape rule test — the notation piece by piece, on ops without kernel; and every line of both files, on inputs of
+// unknown shape.
 #include <check.h>
 
 #include "base/suite_test.h"
@@ -72,7 +73,8 @@ START_TEST(shapes_follow) {
     Shape in[4] = {c->in[0], c->in[1], c->in[2], UNKNOWN_SHAPE}, out[2];
     ck_assert_ptr_null(apply(c->rule, in, value, out));
     for (int i = 0; i < 2; i++)
-        ck_assert_msg(shape_equal(&out[i], &c->out[i]), "%s: %s, not %s", c->rule, shape_text(&out[i]), shape_text(&c->out[i]));
+        ck_assert_msg(shape_equal(&out[i], &c->out[i]), "%s: %s, not %s", c->rule, shape_text(&out[i]),
+                      shape_text(&c->out[i]));
 }
 END_TEST
 
@@ -106,7 +108,8 @@ START_TEST(malformed_rules_are_told) {
     const Tensor *value[4] = {NULL};
     Shape in[4] = {SHAPE(2), SHAPE(2), SHAPE(2), SHAPE(2)}, out[2];
     Status *status = apply(malformed[_i], in, value, out);
-    ck_assert_msg(!status || status_code(status) == INTERNAL || status_code(status) == INVALID_ARGUMENT, "%s", malformed[_i]);
+    ck_assert_msg(!status || status_code(status) == INTERNAL || status_code(status) == INVALID_ARGUMENT, "%s",
+                  malformed[_i]);
     status_free(status);
 }
 END_TEST

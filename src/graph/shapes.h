@@ -9,7 +9,8 @@ struct Shapes {
     const Node *node;
     const Shape *in;                // n_in
     const Tensor *const *value;     // n_in; NULL where the value is not known, else host memory
-    // n_in; what a resource input's handle says, or the variable behind it where that is at hand; NULL where nothing is known
+    // n_in; what a resource input's handle says, or the variable behind it where that is at hand; NULL where nothing is
+    // known
     const HandleShape *const *handle;
     Shape *out;                     // n_out, unknown at first
     HandleShape **handle_out;       // n_out; set for outputs that are handles
@@ -19,7 +20,8 @@ struct Shapes {
     int *partial_budget;
 };
 
-// An input that is a shape vector (or a size scalar): what is known of it. Unknown value, known length n: n unknown dims.
+// An input that is a shape vector (or a size scalar): what is known of it. Unknown value, known length n: n unknown
+// dims.
 FALLIBLE Status *shapes_input_shape(Shapes *s, int input, Shape *out);
 // The value of a scalar integer input; false where unknown.
 bool shapes_input_int(Shapes *s, int input, int64_t *out);

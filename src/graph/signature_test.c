@@ -49,7 +49,8 @@ static void fails(const char *text, const char *part) {
     AUTO(status) Status *status = signature_parse(str_of(text), &arena, &tensors, &untouched);
     ck_assert_msg(status != NULL, "parsed: %s", text);
     ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
-    ck_assert_msg(strstr(status_message(status), part) != NULL, "%s: '%s' lacks '%s'", text, status_message(status), part);
+    ck_assert_msg(strstr(status_message(status), part) != NULL, "%s: '%s' lacks '%s'", text, status_message(status),
+                  part);
     ck_assert_int_eq(untouched.n_attrs, 77);
     ck_assert_uint_eq(tensors.n, before);
 }
@@ -205,7 +206,8 @@ START_TEST(errors_of_meaning) {
     fails("A(); a: int; a: float", "column 14: the name a stands twice");
     fails("A(); n: int >= 2 = 1", "column 20: Value for attr 'n' of 1 must be at least minimum 2");
     fails("A(); n: list(int) >= 2 = [1]", "Length for attr 'n' of 1 must be at least minimum 2");
-    fails("A(); n: {float, half} = int32", "Value for attr 'n' of int32 is not in the list of allowed values: [float, half]");
+    fails("A(); n: {float, half} = int32",
+          "Value for attr 'n' of int32 is not in the list of allowed values: [float, half]");
     fails("A(); n: {\"a\"} = \"b\"", "not in the list of allowed values");
     fails("A(); n: list({\"a\"}) = [\"a\", \"b\"]", "not in the list of allowed values");
     fails("A(); n: list({half}) = [half, float]", "not in the list of allowed values");
@@ -258,12 +260,14 @@ START_TEST(values_against_their_attribute) {
     AUTO(status) Status *single = signature_check_value(&s.attrs[0], &empty);
     ck_assert_int_eq(status_code(single), INVALID_ARGUMENT);
     AUTO(status) Status *type = signature_check_value(&s.attrs[1], &ATTR_OF_TYPE(DT_int32));
-    ck_assert_str_eq(status_message(type), "Value for attr 't' of int32 is not in the list of allowed values: [float, half]");
+    ck_assert_str_eq(status_message(type),
+                     "Value for attr 't' of int32 is not in the list of allowed values: [float, half]");
 }
 END_TEST
 
 START_TEST(equality_and_copies) {
-    Signature s = parsed("A(); a: string = \"x\"; b: float = nan; c: shape = [1, ?]; d: tensor = string[2] {\"a\", \"b\"}; "
+    Signature s =
+        parsed("A(); a: string = \"x\"; b: float = nan; c: shape = [1, ?]; d: tensor = string[2] {\"a\", \"b\"}; "
                          "e: list(tensor) = [int32[] {1}]; f: list(string) = [\"a\", \"b\"]; g: func = f; h: list(func) = [f]; "
                          "i: list(shape) = [?, []]; j: list(int) = [1, 2]; k: list(type) = [half]; l: list(float) = [0.5]; "
                          "m: list(bool) = [true]; n: type = int32; o: bool = true; p: int = 4; q: list(int) = []");

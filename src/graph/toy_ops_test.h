@@ -63,7 +63,8 @@ static const Op toy_shape = {.signature = "Shape(input: T) -> output: int32; T: 
 static const Op toy_reshape = {.signature = "Reshape(tensor: T, shape: int32) -> output: T; T: type",
                                .shape = toy_reshape_shape, .alias = BIT(0)};
 static const Op toy_concat = {
-    .signature = "ConcatV2(values: N * T, axis: Tidx) -> output: T; N: int >= 2; T: type; Tidx: {int32, int64} = int32"};
+    .signature =
+        "ConcatV2(values: N * T, axis: Tidx) -> output: T; N: int >= 2; T: type; Tidx: {int32, int64} = int32"};
 static const Op toy_stitch = {
     .signature = "DynamicStitch(indices: N * int32, data: N * T) -> merged: T; N: int >= 1; T: type",
     .needs = "each(indices) >= 0, same_shape(indices, data)"};

@@ -111,7 +111,8 @@ static inline void copy_run(const char *from, char *to, int64_t n, int64_t strid
     }
 }
 
-// Each of `rows` elements, `step` apart, n times: by sixteen bytes, beyond the run where another follows or the tile has room.
+// Each of `rows` elements, `step` apart, n times: by sixteen bytes, beyond the run where another follows or the tile
+// has room.
 #define SPREAD_RUNS(name, T)                                                                          \
     static inline void name(const char *from, char *to, int64_t rows, int64_t n, int64_t step) {      \
         typedef T Sixteen __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));            \
@@ -141,8 +142,8 @@ static void spread_runs(const char *from, char *to, int64_t rows, int64_t n, int
     }
 }
 
-// Rows [first, first + count) of an input of a matrix: as they lie, or laid into the tile: an element for each row, or one
-// row for all, of which the tile keeps as many as its first filling had.
+// Rows [first, first + count) of an input of a matrix: as they lie, or laid into the tile: an element for each row, or
+// one row for all, of which the tile keeps as many as its first filling had.
 static const char *rows_of(const BroadcastPlan *plan, const char *in, int64_t step, int64_t stride, size_t size,
                            int64_t first, int64_t count, bool filled, char *tile) {
     const char *from = in + first * step * (int64_t)size;
@@ -212,7 +213,8 @@ int64_t broadcast_run(const BroadcastPlan *plan, const ElementwiseLoop *loop, co
             return run_short(plan, loop, pa, pb, po, row, end);
         if (plan->rank == 1) {
             for (; row < end; row++)
-                faults += elementwise_run(loop, pa + row * plan->step_a[0] * in, pb ? pb + row * plan->step_b[0] * in : NULL,
+                faults += elementwise_run(loop, pa + row * plan->step_a[0] * in,
+                                          pb ? pb + row * plan->step_b[0] * in : NULL,
                                           po + row * plan->inner * to, plan->inner, plan->sa, plan->sb);
             return faults;
         }

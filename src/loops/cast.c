@@ -85,7 +85,8 @@ static bool path_of(DType dtype, const LoopTable *table, Path *out) {
     case DT_uint16: case DT_quint16: out->type = CAST_U16; return true;
     case DT_bool: out->type = CAST_BOOL; return true;
     case DT_half: *out = (Path){CAST_F32, table->sixteen->half_to_float, table->sixteen->float_to_half}; return true;
-    case DT_bfloat16: *out = (Path){CAST_F32, table->sixteen->bfloat16_to_float, table->sixteen->float_to_bfloat16}; return true;
+    case DT_bfloat16: *out = (Path){CAST_F32, table->sixteen->bfloat16_to_float, table->sixteen->float_to_bfloat16};
+        return true;
     case DT_complex64: *out = (Path){CAST_F32, complex64_to_float, float_to_complex64}; return true;
     case DT_complex128: *out = (Path){CAST_F64, complex128_to_double, double_to_complex128}; return true;
     default: return false;

@@ -13,8 +13,8 @@
             ck_abort_msg(__VA_ARGS__);          \
     } while (0)
 
-static const DType types[] = {DT_float, DT_double, DT_int32, DT_int64, DT_uint32, DT_uint64, DT_int8, DT_uint8, DT_int16,
-                              DT_uint16, DT_bool, DT_half, DT_bfloat16, DT_complex64, DT_complex128};
+static const DType types[] = {DT_float, DT_double, DT_int32, DT_int64, DT_uint32, DT_uint64, DT_int8, DT_uint8,
+                              DT_int16, DT_uint16, DT_bool, DT_half, DT_bfloat16, DT_complex64, DT_complex128};
 enum { TYPES_TESTED = sizeof types / sizeof *types, N = 1100 };
 static const int levels[] = {1, 3, 4};
 

@@ -236,7 +236,8 @@ void conv_input(const ConvPlan *plan, const void *dy, const void *filter, void *
                 char *c = rows;
                 if (is_plain(s))
                     c = out + (from * s->in_c + g * in_c) * size, product.ldc = s->in_c;
-                gemm_at_once(plan->dtype, &product, (const char *)dy + ((n * image + from) * s->out_c + g * out_c) * size,
+                gemm_at_once(plan->dtype, &product, (const char *)dy + ((n * image + from) * s->out_c + g * out_c) *
+                             size,
                      (const char *)filter + g * out_c * size, c, scratch);
                 if (!is_plain(s))
                     scatter(plan, rows, g * in_c, in_c, from, to, out);

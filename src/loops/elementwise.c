@@ -36,12 +36,14 @@ int elementwise_picoseconds(ElementwiseOp op, const ElementwiseLoop *loop) {
     enum { SIMPLE = 60, LONG = 500, LONG_DOUBLE = 8000, LONG_COMPLEX = 20000, DIVISION = 3000, CONVERSION = 300 };
     if (op >= ELEMENTWISE_OPS)
         return 0;
-    bool divides = op == ELEMENTWISE_Div || op == ELEMENTWISE_FloorDiv || op == ELEMENTWISE_FloorMod || op == ELEMENTWISE_Pow ||
+    bool divides = op == ELEMENTWISE_Div || op == ELEMENTWISE_FloorDiv || op == ELEMENTWISE_FloorMod ||
+        op == ELEMENTWISE_Pow ||
                    op == ELEMENTWISE_TruncateDiv || op == ELEMENTWISE_TruncateMod || op == ELEMENTWISE_Reciprocal;
     bool is_float = loop->compute == DT_float, is_double = loop->compute == DT_double;
     bool is_complex = loop->compute == DT_complex64 || loop->compute == DT_complex128;
     int simple = divides && !is_float && !is_double ? DIVISION : SIMPLE * loop->compute_size / 4;
-    int each = !op_rows[op].is_long ? simple : is_float ? LONG : is_double ? LONG_DOUBLE : is_complex ? LONG_COMPLEX : simple;
+    int each = !op_rows[op].is_long ? simple : is_float ? LONG : is_double ? LONG_DOUBLE : is_complex ? LONG_COMPLEX
+        : simple;
     return each + (loop->load || loop->store ? CONVERSION : 0);
 }
 
@@ -100,7 +102,8 @@ static bool path_of(DType dtype, const LoopTable *table, ComputeType *type, Elem
     case DT_complex128: *type = TYPE_C128; return true;
     case DT_bool: *type = TYPE_BOOL; return true;
     case DT_half: loop->load = table->sixteen->half_to_float, loop->store = table->sixteen->float_to_half; break;
-    case DT_bfloat16: loop->load = table->sixteen->bfloat16_to_float, loop->store = table->sixteen->float_to_bfloat16; break;
+    case DT_bfloat16: loop->load = table->sixteen->bfloat16_to_float, loop->store = table->sixteen->float_to_bfloat16;
+        break;
     case DT_int8: case DT_qint8: loop->load = int8_to_int32, loop->store = low_8_bits; break;
     case DT_int16: case DT_qint16: loop->load = int16_to_int32, loop->store = low_16_bits; break;
     case DT_uint8: case DT_quint8: loop->load = uint8_to_uint32, loop->store = low_8_bits; break;

@@ -272,7 +272,8 @@ START_TEST(broadcast_reaches_the_right_elements) {
 }
 END_TEST
 
-// Matrices of short rows, many tiles of them, with what lies in the way of a tile: against the inputs written out in full.
+// Matrices of short rows, many tiles of them, with what lies in the way of a tile: against the inputs written out in
+// full.
 START_TEST(short_rows_of_every_size) {
     enum { ROWS = 2100 };
     static const DType types[] = {DT_int8, DT_bfloat16, DT_float, DT_int64, DT_complex128};

@@ -130,7 +130,8 @@ static void run_passes(const FftPlan *plan, bool backwards, int64_t lanes, void 
 static double pair_of(const void *from, bool is_double, int64_t i) {
     return is_double ? ((const double *)from)[i] : (double)((const float *)from)[i];
 }
-static void times(void *re, void *im, bool is_double, int64_t i, double c, double s, void *to_re, void *to_im, int64_t to) {
+static void times(void *re, void *im, bool is_double, int64_t i, double c, double s, void *to_re, void *to_im,
+                  int64_t to) {
     if (is_double) {
         double a = ((double *)re)[i], b = ((double *)im)[i];
         ((double *)to_re)[to] = a * c - b * s, ((double *)to_im)[to] = a * s + b * c;

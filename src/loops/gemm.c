@@ -33,10 +33,11 @@ static size_t pack_bytes(const GemmShape *unit, GemmWay way, size_t size) {
     return round_up((size_t)elements * size, 64);
 }
 
-// Tiles of 256 bits read a row of b as one cache line. Of rows 1 KiB apart and more the lines fall into few sets of the first
-// cache, of rows 2 KiB apart into few of the second one too; packing costs 3 / m of the product. Of 104 GFLOP/s (Zen 3, one
-// thread) in place and packed: m n k of 128 256 784 86 and 90, 128 512 512 72 and 93, 64 512 512 79 and 87, 32 512 512 74 and
-// 76, 32 256 256 92 and 83, 128 128 128 96 and 94. 512 bits make four lines of a row, and have a second cache of 1 MiB.
+// Tiles of 256 bits read a row of b as one cache line. Of rows 1 KiB apart and more the lines fall into few sets of the
+// first cache, of rows 2 KiB apart into few of the second one too; packing costs 3 / m of the product. Of 104 GFLOP/s
+// (Zen 3, one thread) in place and packed: m n k of 128 256 784 86 and 90, 128 512 512 72 and 93, 64 512 512 79 and 87,
+// 32 512 512 74 and 76, 32 256 256 92 and 83, 128 128 128 96 and 94. 512 bits make four lines of a row, and have a
+// second cache of 1 MiB.
 static bool packs_right(const GemmShape *g, size_t size, double bytes) {
     enum { IN_PLACE = 1 << 16, APART = 2048, ROWS = 96, ROWS_APART = 32 };
     bool apart = (size_t)g->ldb * size % APART == 0;
@@ -50,7 +51,8 @@ static GemmWay choose_way(const GemmShape *g, size_t size) {
     if (along_k && (g->m == 1 || g->n == 1 || (g->tb && g->m <= GEMM_FEW_ROWS && g->k >= GEMM_DOT_DEPTH)))
         return GEMM_DOTS;
     double bytes = (double)size, k = (double)g->k;
-    if (g->ta && !g->tb && g->n <= GEMM_TURNED_COLUMNS && g->m >= GEMM_PANEL && k * (double)g->m * bytes <= GEMM_IN_PLACE_B &&
+    if (g->ta && !g->tb && g->n <= GEMM_TURNED_COLUMNS && g->m >= GEMM_PANEL &&
+        k * (double)g->m * bytes <= GEMM_IN_PLACE_B &&
         k * (double)g->n * bytes <= GEMM_IN_PLACE_A && (double)g->m * (double)g->n * bytes <= GEMM_TURNED_BYTES)
         return GEMM_TURNED;
     double right = k * (double)g->n * bytes;
@@ -80,7 +82,8 @@ static int64_t part_columns(const GemmPlan *plan) {
     return (int64_t)round_up((size_t)div_up(plan->shape.n, plan->cuts_n), GEMM_PANEL);
 }
 
-// By columns, where each part packs its own share of b; by rows where a is the longer one, or has to be packed for each part.
+// By columns, where each part packs its own share of b; by rows where a is the longer one, or has to be packed for each
+// part.
 static void cut(GemmPlan *p, int64_t wanted) {
     const GemmShape *s = &p->shape;
     bool by_rows = s->n < wanted * GEMM_PANEL || (s->ta ? s->m >= s->n : s->m >= 8 * s->n);
@@ -176,7 +179,8 @@ void gemm_pack(const GemmPlan *plan, const void *b, void *packed) {
     loops_table()->gemm_pack[plan->dtype == DT_double](&plan->shape, b, packed);
 }
 
-void gemm_run_packed(const GemmPlan *plan, const void *a, const void *packed, void *c, void *scratch, int64_t first, int64_t last) {
+void gemm_run_packed(const GemmPlan *plan, const void *a, const void *packed, void *c, void *scratch, int64_t first,
+                     int64_t last) {
     GemmPlan with = *plan;
     with.shape.packed = true;
     gemm_run(&with, a, packed, c, scratch, first, last);
@@ -199,7 +203,8 @@ void gemm_run(const GemmPlan *plan, const void *a, const void *b, void *c, void 
         if (g.bias)
             g.bias = (const char *)g.bias + j * size;
         const char *pa = (const char *)a + (product * plan->step_a + (g.ta ? i : i * g.lda)) * size;
-        const char *pb = (const char *)b + (product * plan->step_b + (g.packed ? j * g.k : g.tb ? j * g.ldb : j)) * size;
+        const char *pb = (const char *)b + (product * plan->step_b + (g.packed ? j * g.k : g.tb ? j * g.ldb : j)) *
+            size;
         char *pc = (char *)c + (product * plan->step_c + i * g.ldc + j) * size;
         if (is_sixteen(plan->dtype))
             run_sixteen(plan, g, pa, pb, pc, scratch);

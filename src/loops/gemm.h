@@ -45,18 +45,19 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
 // Units [first, last) of [0, plan->units), with this thread's scratch. No input may overlap c.
 void gemm_run(const GemmPlan *plan, const void *a, const void *b, void *c, void *scratch, int64_t first, int64_t last);
 
-// Where the same b is multiplied again and again it can be laid out once, as the tiles read it: the same bits, 15 % sooner
-// than where it lies (64 x 512 x 256 at AVX2), 30 % than transposed.
+// Where the same b is multiplied again and again it can be laid out once, as the tiles read it: the same bits, 15 %
+// sooner than where it lies (64 x 512 x 256 at AVX2), 30 % than transposed.
 //
-// Turns the plan into one that takes b packed, too; false, and nothing changes, where that is not so: several products, other
-// types than float and double, a single row or column, a transposed.
+// Turns the plan into one that takes b packed, too; false, and nothing changes, where that is not so: several products,
+// other types than float and double, a single row or column, a transposed.
 bool gemm_may_pack(GemmPlan *plan);
 // Whether that is worth keeping a second copy of b.
 bool gemm_packing_pays(const GemmShape *shape);
 size_t gemm_packed_bytes(const GemmPlan *plan);
 void gemm_pack(const GemmPlan *plan, const void *b, void *packed);
 // Like gemm_run.
-void gemm_run_packed(const GemmPlan *plan, const void *a, const void *packed, void *c, void *scratch, int64_t first, int64_t last);
+void gemm_run_packed(const GemmPlan *plan, const void *a, const void *packed, void *c, void *scratch, int64_t first,
+                     int64_t last);
 
 // One product of float or double at once, on this thread; `scratch` has gemm_most_scratch() bytes, aligned to 64.
 void gemm_at_once(DType dtype, const GemmShape *shape, const void *a, const void *b, void *c, void *scratch);

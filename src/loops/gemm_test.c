@@ -62,8 +62,8 @@ static void check_gemm(DType dtype, GemmShape g, int64_t batch, int threads) {
                 }
                 double tolerance = dtype == DT_bfloat16 ? fabs(want) / 128 : 0;
                 EXPECT(fabs(got[p * nc + i * g.ldc + j] - want) <= tolerance,
-                              "%s %dx%dx%d ta %d tb %d acc %d: c[%d][%d] = %g, expected %g", dtype_name(dtype), (int)g.m,
-                              (int)g.n, (int)g.k, g.ta, g.tb, g.accumulate, (int)i, (int)j,
+                              "%s %dx%dx%d ta %d tb %d acc %d: c[%d][%d] = %g, expected %g", dtype_name(dtype),
+                              (int)g.m, (int)g.n, (int)g.k, g.ta, g.tb, g.accumulate, (int)i, (int)j,
                               got[p * nc + i * g.ldc + j], want);
             }
     free(a), free(b), free(c), free(bias), free(ra), free(rb), free(rc), free(rbias), free(scratch), free(got);
@@ -77,7 +77,8 @@ START_TEST(every_edge) {
         for (int i = 0; i < 10; i++)
             for (int j = 0; j < 10; j++)
                 for (int way = 0; way < 4; way++) {
-                    GemmShape g = {.m = extents[i], .n = extents[j], .k = extents[(i * 3 + j + way) % 10], .ta = way & 1,
+                    GemmShape g = {.m = extents[i], .n = extents[j], .k = extents[(i * 3 + j + way) % 10],
+                                   .ta = way & 1,
                                    .tb = way >> 1, .accumulate = (i + j) % 3 == 0, .relu = (i + j) % 2 == 0,
                                    .scales = j % 4 > 1, .scale = i % 3 - 2, .bias = j % 2 ? "" : NULL};
                     check_gemm(DT_float, g, 1, 1);
@@ -88,7 +89,8 @@ START_TEST(every_edge) {
 END_TEST
 
 START_TEST(blocks_and_cuts) {
-    static const int shapes[][3] = {{100, 530, 200}, {97, 513, 193}, {1, 700, 900}, {700, 1, 900}, {200, 40, 400}, {24, 1100, 30}};
+    static const int shapes[][3] = {{100, 530, 200}, {97, 513, 193}, {1, 700, 900}, {700, 1, 900}, {200, 40, 400},
+                                    {24, 1100, 30}};
     for (int l = 0; l < 3; l++) {
         if (!loops_choose_level(levels[l]))
             continue;
@@ -176,7 +178,8 @@ static void check_packed(DType dtype, const GemmShape *g, int threads, const voi
     shape.bias = bias;
     size_t size = dtype_size(dtype), bytes = (size_t)(g->m * g->n) * size;
     ck_assert(gemm_prepare(dtype, &shape, 1, 0, 0, 0, threads, &plan) && gemm_may_pack(&plan));
-    void *scratch = aligned_alloc(64, plan.scratch + 64 - plan.scratch % 64), *packed = malloc(gemm_packed_bytes(&plan));
+    void *scratch = aligned_alloc(64, plan.scratch + 64 - plan.scratch % 64),
+        *packed = malloc(gemm_packed_bytes(&plan));
     void *plain_c = malloc(bytes), *packed_c = malloc(bytes);
     memcpy(plain_c, a, bytes), memcpy(packed_c, a, bytes);
     gemm_pack(&plan, b, packed);
@@ -190,7 +193,8 @@ static void check_packed(DType dtype, const GemmShape *g, int threads, const voi
 }
 
 START_TEST(packing_changes_no_bit) {
-    static const int shapes[][3] = {{2, 2, 1}, {7, 37, 21}, {64, 512, 256}, {8, 515, 700}, {97, 193, 1100}, {24, 90, 520}};
+    static const int shapes[][3] = {{2, 2, 1}, {7, 37, 21}, {64, 512, 256}, {8, 515, 700}, {97, 193, 1100},
+                                    {24, 90, 520}};
     enum { MOST = 700 * 700 };
     double *a = malloc(MOST * sizeof *a), *b = malloc(MOST * sizeof *b);
     float *x = malloc(MOST * sizeof *x), *y = malloc(MOST * sizeof *y);

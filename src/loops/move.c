@@ -23,7 +23,8 @@ static void swap_dims(CopyPlan *p, int i, int j) {
     p->dims[j] = d, p->from[j] = f, p->to[j] = t;
 }
 
-// The innermost dimension is the one that writes neighbours; dimensions that go on where their inner neighbour ends join.
+// The innermost dimension is the one that writes neighbours; dimensions that go on where their inner neighbour ends
+// join.
 static void normalise(CopyPlan *p) {
     for (int i = 1; i < p->rank; i++)
         for (int j = i; j > 0 && swaps_better(p, j - 1, j); j--)
@@ -56,7 +57,8 @@ void copy_prepare(int rank, const int64_t *dims, const int64_t *from, const int6
     if (p.rank == 0)
         p.rank = 1, p.dims[0] = 1, p.from[0] = p.to[0] = 1;
     int last = p.rank - 1;
-    p.kind = p.to[last] != 1 ? COPY_STRIDED : p.from[last] == 1 ? COPY_RUNS : p.from[last] == 0 ? COPY_REPEAT : COPY_STRIDED;
+    p.kind = p.to[last] != 1 ? COPY_STRIDED : p.from[last] == 1 ? COPY_RUNS : p.from[last] == 0 ? COPY_REPEAT
+        : COPY_STRIDED;
     int64_t inner = p.dims[last];
     if (p.kind == COPY_STRIDED && p.to[last] == 1)
         for (int i = 0; i < last; i++)
@@ -104,7 +106,8 @@ static void strided(const CopyPlan *p, const char *in, char *out) {
 
 static TransposeFn transpose_of(size_t size) {
     const TransposeFn *all = loops_table()->transpose;
-    return size == 1 ? all[0] : size == 2 ? all[1] : size == 4 ? all[2] : size == 8 ? all[3] : size == 16 ? all[4] : all[5];
+    return size == 1 ? all[0] : size == 2 ? all[1] : size == 4 ? all[2] : size == 8 ? all[3] : size == 16 ? all[4]
+        : all[5];
 }
 
 // One outer position; of a transposed block rows [begin, end).
@@ -128,7 +131,8 @@ void copy_run(const CopyPlan *plan, const void *in, void *out, int64_t first, in
     int walked = plan->kind == COPY_TRANSPOSED ? plan->rank - 2 : plan->rank - 1;
     bool strips = plan->per_unit < 0;
     int64_t per = strips ? -plan->per_unit : plan->per_unit;
-    int64_t position = strips ? first / per : first * per, end = strips ? div_up(last, per) : min_i64(plan->outer, last * per);
+    int64_t position = strips ? first / per : first * per, end = strips ? div_up(last, per)
+        : min_i64(plan->outer, last * per);
     int64_t index[COPY_RANK] = {0}, from = plan->offset_from, to = plan->offset_to, rest = position;
     for (int i = walked - 1; i >= 0; i--) {
         index[i] = rest % plan->dims[i];

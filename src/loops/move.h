@@ -51,7 +51,8 @@ void concat_run(const void *const *in, const size_t *row_bytes, int n, void *out
 void split_run(const void *in, void *const *out, const size_t *row_bytes, int n, int64_t first, int64_t last);
 
 // out[o, i, :] = in[o, indices[i], :] for in [outer, extent, row] and `count` indices of int32 or int64. Positions
-// [first, last) of outer * count. Returns -1, or the place in `indices` of the first outside [0, extent); rows of such are zeroed.
+// [first, last) of outer * count. Returns -1, or the place in `indices` of the first outside [0, extent); rows of such
+// are zeroed.
 int64_t gather_rows(const void *in, int64_t extent, size_t row_bytes, const void *indices, DType index, int64_t count,
                     void *out, int64_t first, int64_t last);
 

@@ -61,7 +61,8 @@ START_TEST(transposes) {
             if ((1 << perm[0] | 1 << perm[1] | 1 << perm[2] | 1 << perm[3]) != 15)
                 continue;
             const Shape *in = &shapes[s];
-            int64_t step[4], stride[4] = {in->dims[1] * in->dims[2] * in->dims[3], in->dims[2] * in->dims[3], in->dims[3], 1};
+            int64_t step[4], stride[4] = {in->dims[1] * in->dims[2] * in->dims[3], in->dims[2] * in->dims[3],
+                                          in->dims[3], 1};
             Shape out = {.rank = 4};
             for (int i = 0; i < 4; i++)
                 out.dims[i] = in->dims[perm[i]], step[i] = stride[perm[i]];

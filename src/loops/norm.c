@@ -54,7 +54,8 @@ int64_t sparse_cross_entropy_rows(DType dtype, const void *logits, const void *l
     for (int64_t first = 0; first < rows; first += STRIP) {
         int64_t count = min_i64(STRIP, rows - first), faults = 0;
         for (int64_t r = 0; r < count; r++) {
-            int64_t label = index == DT_int32 ? ((const int32_t *)labels)[first + r] : ((const int64_t *)labels)[first + r];
+            int64_t label = index == DT_int32 ? ((const int32_t *)labels)[first + r]
+                : ((const int64_t *)labels)[first + r];
             good[r] = label >= 0 && label < n;
             wide[r] = good[r] ? label : 0;
             faults += !good[r];

@@ -4,13 +4,14 @@
 #pragma once
 #include "tensor/dtype.h"
 
-// How many rows of softmax and the losses go at once: they are best shared out by multiples of that. And what an element takes.
+// How many rows of softmax and the losses go at once: they are best shared out by multiples of that. And what an
+// element takes.
 int64_t softmax_abreast(DType dtype, int64_t n);
 int64_t softmax_picoseconds(DType dtype);
 // y = e^x / sum e^x of each row, or its logarithm. n >= 1; y may be x.
 void softmax_rows(DType dtype, const void *x, void *y, int64_t rows, int64_t n, bool logarithm);
-// loss[r] = sum labels * (ln sum e^x - x) and gradient = (softmax - labels) * factor[r]; NULL: 1. n >= 1; gradient may be
-// logits.
+// loss[r] = sum labels * (ln sum e^x - x) and gradient = (softmax - labels) * factor[r]; NULL: 1. n >= 1; gradient may
+// be logits.
 void cross_entropy_rows(DType dtype, const void *logits, const void *labels, const void *factor, void *loss,
                         void *gradient, int64_t rows, int64_t n);
 // The same for one label per row, int32 or int64. Returns -1, or a row whose label is outside [0, n): its loss and
@@ -26,9 +27,8 @@ typedef struct {
     const void *a, *b;
 } NormGate;
 
-// Adds to sums[0..channels) the sums of x - shift_x and to sums[channels..2*channels) those of
-// (x - shift_x) * (y - shift_y). For variances y is x and the shift any row of it. A gate closes by y. Threads have sums
-// of their own.
+// Adds to sums[0..channels) the sums of x - shift_x and to sums[channels..2*channels) those of (x - shift_x) * (y -
+// shift_y). For variances y is x and the shift any row of it. A gate closes by y. Threads have sums of their own.
 void batch_norm_moments(DType dtype, const void *x, const void *y, const void *shift_x, const void *shift_y,
                         NormGate gate, int64_t rows, int64_t channels, double *sums);
 // mean and (biased) variance of the sums of all rows, taken with x as y; either type as dtype.
@@ -40,8 +40,8 @@ void batch_norm_factors(DType dtype, const void *mean, const void *variance, con
 // `side` (NULL: none) is added behind that, then the result is cut at 0 if `relu`. y may be x or side.
 void batch_norm_rows(DType dtype, const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
                      int64_t channels, bool relu);
-// The gradient, of sums taken by moments(dy, x, zeros, mean, gate): d_scale, d_offset and dx = dy * a + x * b + d by rows.
-// In inference (`training` false) the statistics are constants.
+// The gradient, of sums taken by moments(dy, x, zeros, mean, gate): d_scale, d_offset and dx = dy * a + x * b + d by
+// rows. In inference (`training` false) the statistics are constants.
 void batch_norm_grad_factors(DType dtype, const double *sums, const void *mean, const void *variance,
                              const void *scale, double epsilon, bool training, int64_t rows, int64_t channels,
                              void *d_scale, void *d_offset, void *a, void *b, void *d);

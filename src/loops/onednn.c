@@ -18,7 +18,9 @@ OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *e
 void onednn_free(OnednnOp *op) { (void)op; }
 size_t onednn_scratch(const OnednnOp *op) { return (void)op, (size_t)0; }
 size_t onednn_packed_bytes(const OnednnOp *op) { return (void)op, (size_t)0; }
-bool onednn_pack(const OnednnOp *op, const void *plain, void *packed) { return (void)op, (void)plain, (void)packed, false; }
+bool onednn_pack(const OnednnOp *op, const void *plain, void *packed) {
+    return (void)op, (void)plain, (void)packed, false;
+}
 bool onednn_run(OnednnOp *op, const void *a, const void *b, const void *bias, void *out, void *scratch) {
     return (void)op, (void)a, (void)b, (void)bias, (void)out, (void)scratch, false;
 }
@@ -299,7 +301,8 @@ static void conv_steps(const WindowShape *s, ConvLayouts *c) {
 static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {
     const ConvWish *wish = what;
     Layout *any = filter_layout(lib, wish->window, false), *found = op->layout[op->weights];
-    ConvLayouts c = {.x = op->layout[conv_roles[wish->pass].x], .y = op->layout[conv_roles[wish->pass].y], .filter = any};
+    ConvLayouts c = {.x = op->layout[conv_roles[wish->pass].x], .y = op->layout[conv_roles[wish->pass].y],
+                     .filter = any};
     conv_steps(wish->window, &c);
     dnnl_primitive_attr_t plain = make_attr(lib, NULL), attr = make_attr(lib, wish->epilogue);
     dnnl_primitive_desc_t hint = NULL, pd = NULL;
@@ -327,13 +330,15 @@ static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, cons
     return good;
 }
 
-// The library is C++ and throws where numbers are absurd, which no C caller survives: such shapes stay with the sibling.
+// The library is C++ and throws where numbers are absurd, which no C caller survives: such shapes stay with the
+// sibling.
 static bool is_sane(const WindowShape *shape) {
     enum { MOST_EXTENT = 1 << 24, MOST_STEP = 1 << 15 };
     const WindowShape deep = window_in_depth(shape), *s = &deep;
     const int64_t extents[] = {s->batch, s->in_d, s->in_h, s->in_w, s->in_c, s->out_d, s->out_h, s->out_w, s->out_c,
                                s->groups};
-    const int64_t steps[] = {s->filter_d, s->filter_h, s->filter_w, s->stride_d, s->stride_h, s->stride_w, s->dilation_d,
+    const int64_t steps[] = {s->filter_d, s->filter_h, s->filter_w, s->stride_d, s->stride_h, s->stride_w,
+                             s->dilation_d,
                              s->dilation_h, s->dilation_w, s->pad_front + 1, s->pad_top + 1, s->pad_left + 1};
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         if (extents[i] <= 0 || extents[i] > MOST_EXTENT)
@@ -362,7 +367,8 @@ typedef struct {
     const Epilogue *epilogue;
 } ProductWish;
 
-static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, int64_t ld, bool transposed) {
+static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, int64_t ld,
+                             bool transposed) {
     int64_t down = transposed ? 1 : ld, across = transposed ? ld : 1;
     dnnl_dims_t one = {rows, columns}, one_steps = {down, across};
     dnnl_dims_t many = {batch, rows, columns}, many_steps = {rows * columns, down, across};
@@ -378,13 +384,15 @@ static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *
     if (!w->pack)
         op->layout[ARG_B] = layout_copy(lib, op->plain);
     if (op->names[ARG_BIAS])
-        op->layout[ARG_BIAS] = w->batch == 1 ? layout_by_tag(lib, 2, row, dnnl_ab) : layout_by_tag(lib, 3, rows, dnnl_abc);
+        op->layout[ARG_BIAS] = w->batch == 1 ? layout_by_tag(lib, 2, row, dnnl_ab)
+            : layout_by_tag(lib, 3, rows, dnnl_abc);
     return op->layout[ARG_A] && op->layout[ARG_OUT] && op->plain && (w->pack || op->layout[ARG_B]) &&
            (!op->names[ARG_BIAS] || op->layout[ARG_BIAS]);
 }
 
-// The first implementation offered copies the right matrix before each product. For few rows that is the better part of its
-// time, up to two thirds: there the library's other one is faster, which doesn't. Measured on Zen 4, with version 2.6.
+// The first implementation offered copies the right matrix before each product. For few rows that is the better part of
+// its time, up to two thirds: there the library's other one is faster, which doesn't. Measured on Zen 4, with version
+// 2.6.
 static bool is_copied_in_vain(const ProductWish *w) {
     enum { SMALL = 1 << 14, LARGE = 1 << 18, VERY_LARGE = 1 << 22, HANDFUL = 8, FEW = 64 };
     const GemmShape *s = w->shape;

@@ -17,12 +17,12 @@ bool onednn_has_threads(void);
 typedef struct OnednnOp OnednnOp;
 
 // NULL where the library is missing, has no fast implementation ("ref" is never accepted) or refuses the shape.
-// Forward: x, filter, bias -> y. Input: dy, filter -> dx. Filter: x, dy -> d_filter. `epilogue`: of the forward pass; NULL
-// for none. `threads`: how many to run on; where that many are not to be had at run time, it runs on one.
-// Its relu makes 0 of NaN.
+// Forward: x, filter, bias -> y. Input: dy, filter -> dx. Filter: x, dy -> d_filter. `epilogue`: of the forward pass;
+// NULL for none. `threads`: how many to run on; where that many are not to be had at run time, it runs on one. Its relu
+// makes 0 of NaN.
 OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *epilogue, int threads);
-// c = op(a) op(b), batch times; of a batch the matrices lie one after the other. What comes behind says `epilogue`, not the
-// shape. `pack`: b may be packed (batch 1 only).
+// c = op(a) op(b), batch times; of a batch the matrices lie one after the other. What comes behind says `epilogue`, not
+// the shape. `pack`: b may be packed (batch 1 only).
 OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *epilogue, bool pack, int threads);
 void onednn_free(OnednnOp *op);
 

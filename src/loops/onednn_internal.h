@@ -13,7 +13,8 @@
 #include "loops/window.h"
 #include "thread/gang.h"
 
-// A description of memory: a struct in version 2, opaque in version 3. The functions below take `const Layout *` in both.
+// A description of memory: a struct in version 2, opaque in version 3. The functions below take `const Layout *` in
+// both.
 #if DNNL_VERSION_MAJOR == 2
 typedef dnnl_memory_desc_t Layout;
 #define ONEDNN_VERSION_FUNCTIONS(F)                                                             \
@@ -106,10 +107,12 @@ typedef struct {
 // The first implementation whose name is taken by `is_fast`, and its name; NULL for none. `hint`: the forward
 // convolution, which the backward passes want to see.
 typedef bool IsFast(const char *name);
-dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c, const_dnnl_primitive_attr_t attr,
+dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c,
+                                    const_dnnl_primitive_attr_t attr,
                                     const_dnnl_primitive_desc_t hint, IsFast *is_fast, char name[64]);
 dnnl_primitive_desc_t describe_matmul(const Onednn *lib, const Layout *a, const Layout *b, const Layout *bias,
-                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast, char name[64]);
+                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast,
+                                      char name[64]);
 bool append_activation(const Onednn *lib, dnnl_post_ops_t post, dnnl_alg_kind_t kind, float alpha, float beta);
 bool append_sum(const Onednn *lib, dnnl_post_ops_t post);
 #endif

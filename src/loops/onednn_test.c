@@ -34,9 +34,12 @@ static void expect_close(const float *got, const float *want, int64_t n, const c
 }
 
 static const WindowShape shapes[] = {
-    {2, 14, 14, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1}, {1, 15, 13, 3, 8, 7, 16, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},
-    {1, 12, 12, 8, 8, 8, 8, 3, 3, 1, 1, 2, 2, 0, 0, .groups = 1},     {2, 7, 7, 32, 7, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, .groups = 1},
-    {1, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 2},     {1, 10, 10, 4, 4, 4, 8, 3, 3, 2, 2, 1, 1, 0, 0, .groups = 1},
+    {2, 14, 14, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 1},
+    {1, 15, 13, 3, 8, 7, 16, 3, 3, 2, 2, 1, 1, 1, 1, .groups = 1},
+    {1, 12, 12, 8, 8, 8, 8, 3, 3, 1, 1, 2, 2, 0, 0, .groups = 1},
+    {2, 7, 7, 32, 7, 7, 16, 1, 1, 1, 1, 1, 1, 0, 0, .groups = 1},
+    {1, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, .groups = 2},
+    {1, 10, 10, 4, 4, 4, 8, 3, 3, 2, 2, 1, 1, 0, 0, .groups = 1},
     {2, 7, 6, 16, 7, 6, 24, 3, 3, 1, 1, 1, 1, 1, 1, 1, 5, 5, 3, 1, 1, 1},  // volumes
     {1, 9, 9, 8, 4, 4, 16, 3, 3, 2, 2, 1, 1, 0, 0, 1, 8, 4, 2, 2, 1, 0},
 };
@@ -72,7 +75,8 @@ static int check_conv(const WindowShape *shape, ConvPass pass, const Epilogue *e
     OnednnOp *op = onednn_conv(pass, shape, epilogue, threads);
     if (!op)
         return 0;
-    int64_t nx = s->batch * s->in_d * s->in_h * s->in_w * s->in_c, ny = s->batch * s->out_d * s->out_h * s->out_w * s->out_c;
+    int64_t nx = s->batch * s->in_d * s->in_h * s->in_w * s->in_c,
+        ny = s->batch * s->out_d * s->out_h * s->out_w * s->out_c;
     int64_t nf = s->filter_d * s->filter_h * s->filter_w * s->in_c / s->groups * s->out_c;
     float *x = random_floats(nx), *y = random_floats(ny), *filter = random_floats(nf), *bias = random_floats(s->out_c);
     int64_t n = pass == CONV_FORWARD ? ny : pass == CONV_INPUT ? nx : nf;
@@ -98,7 +102,8 @@ static int check_conv(const WindowShape *shape, ConvPass pass, const Epilogue *e
         finish_plainly(epilogue, held, want, n);
     expect_close(got, want, n, onednn_name(op));
     onednn_free(op);
-    free(x), free(y), free(filter), free(bias), free(got), free(want), free(held), free(scratch), free(packed), free(own);
+    free(x), free(y), free(filter), free(bias), free(got), free(want), free(held), free(scratch), free(packed),
+        free(own);
     return 1;
 }
 

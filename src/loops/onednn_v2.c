@@ -19,7 +19,8 @@ Layout *layout_by_tag(const Onednn *lib, int rank, const dnnl_dims_t dims, dnnl_
 
 Layout *layout_by_steps(const Onednn *lib, int rank, const dnnl_dims_t dims, const dnnl_dims_t steps) {
     Layout layout;
-    return layout_if(lib->dnnl_memory_desc_init_by_strides(&layout, rank, dims, dnnl_f32, steps) == dnnl_success, &layout);
+    return layout_if(lib->dnnl_memory_desc_init_by_strides(&layout, rank, dims, dnnl_f32, steps) == dnnl_success,
+                     &layout);
 }
 
 Layout *layout_copy(const Onednn *lib, const Layout *layout) {
@@ -56,12 +57,14 @@ static dnnl_primitive_desc_t choose(const Onednn *lib, const_dnnl_op_desc_t desc
     return found;
 }
 
-dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c, const_dnnl_primitive_attr_t attr,
+dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c,
+                                    const_dnnl_primitive_attr_t attr,
                                     const_dnnl_primitive_desc_t hint, IsFast *is_fast, char name[64]) {
     dnnl_convolution_desc_t desc;
     dnnl_status_t status;
     if (pass == CONV_FORWARD)
-        status = lib->dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, c->x,
+        status = lib->dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct,
+                                                                 c->x,
                                                                  c->filter, c->bias, c->y, c->strides, c->dilations,
                                                                  c->left, c->right);
     else if (pass == CONV_INPUT)
@@ -74,7 +77,8 @@ dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const Conv
 }
 
 dnnl_primitive_desc_t describe_matmul(const Onednn *lib, const Layout *a, const Layout *b, const Layout *bias,
-                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast, char name[64]) {
+                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast,
+                                      char name[64]) {
     dnnl_matmul_desc_t desc;
     if (lib->dnnl_matmul_desc_init(&desc, a, b, bias, c) != dnnl_success)
         return NULL;

@@ -11,7 +11,8 @@ Layout *layout_by_tag(const Onednn *lib, int rank, const dnnl_dims_t dims, dnnl_
 
 Layout *layout_by_steps(const Onednn *lib, int rank, const dnnl_dims_t dims, const dnnl_dims_t steps) {
     Layout *layout = NULL;
-    return lib->dnnl_memory_desc_create_with_strides(&layout, rank, dims, dnnl_f32, steps) == dnnl_success ? layout : NULL;
+    return lib->dnnl_memory_desc_create_with_strides(&layout, rank, dims, dnnl_f32, steps) == dnnl_success ? layout
+        : NULL;
 }
 
 Layout *layout_copy(const Onednn *lib, const Layout *layout) {
@@ -39,18 +40,19 @@ static dnnl_primitive_desc_t choose(const Onednn *lib, dnnl_primitive_desc_t pd,
     return NULL;
 }
 
-dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c, const_dnnl_primitive_attr_t attr,
+dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const ConvLayouts *c,
+                                    const_dnnl_primitive_attr_t attr,
                                     const_dnnl_primitive_desc_t hint, IsFast *is_fast, char name[64]) {
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t status;
     if (pass == CONV_FORWARD)
         status = lib->dnnl_convolution_forward_primitive_desc_create(
-            &pd, lib->engine, dnnl_forward_training, dnnl_convolution_direct, c->x, c->filter, c->bias, c->y, c->strides,
-            c->dilations, c->left, c->right, attr);
+            &pd, lib->engine, dnnl_forward_training, dnnl_convolution_direct, c->x, c->filter, c->bias, c->y,
+            c->strides, c->dilations, c->left, c->right, attr);
     else if (pass == CONV_INPUT)
         status = lib->dnnl_convolution_backward_data_primitive_desc_create(
-            &pd, lib->engine, dnnl_convolution_direct, c->x, c->filter, c->y, c->strides, c->dilations, c->left, c->right,
-            hint, attr);
+            &pd, lib->engine, dnnl_convolution_direct, c->x, c->filter, c->y, c->strides, c->dilations, c->left,
+            c->right, hint, attr);
     else
         status = lib->dnnl_convolution_backward_weights_primitive_desc_create(
             &pd, lib->engine, dnnl_convolution_direct, c->x, c->filter, NULL, c->y, c->strides, c->dilations, c->left,
@@ -59,7 +61,8 @@ dnnl_primitive_desc_t describe_conv(const Onednn *lib, ConvPass pass, const Conv
 }
 
 dnnl_primitive_desc_t describe_matmul(const Onednn *lib, const Layout *a, const Layout *b, const Layout *bias,
-                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast, char name[64]) {
+                                      const Layout *c, const_dnnl_primitive_attr_t attr, IsFast *is_fast,
+                                      char name[64]) {
     dnnl_primitive_desc_t pd = NULL;
     if (lib->dnnl_matmul_primitive_desc_create(&pd, lib->engine, a, b, bias, c, attr) != dnnl_success)
         return NULL;

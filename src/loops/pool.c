@@ -143,7 +143,8 @@ static void max_plane(DType dtype, const WindowShape *s, const char *in, char *o
 void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, void *work, int64_t first,
               int64_t last) {
     const WindowShape deep = window_in_depth(shape), *s = &deep;
-    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_plane = s->out_h * s->out_w, rows = out_rows(s);
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_plane = s->out_h * s->out_w,
+        rows = out_rows(s);
     for (int64_t unit = first; unit < last; unit++) {
         if (nchw)
             max_plane(dtype, s, (const char *)x + unit * in_plane * size, (char *)y + unit * out_plane * size, work);
@@ -154,7 +155,8 @@ void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, v
 }
 
 // The greatest of each channel's window and its place in the box, for one output pixel.
-static void find_pixel(DType dtype, const WindowShape *s, const Box *box, const char *in, char *greatest, int32_t *place) {
+static void find_pixel(DType dtype, const WindowShape *s, const Box *box, const char *in, char *greatest,
+                       int32_t *place) {
     const WindowTable *table = loops_table()->window;
     int64_t pixel = s->in_c * (int64_t)dtype_size(dtype);
     int32_t at = 0;
@@ -244,8 +246,8 @@ static void max_grad_rows(DType dtype, const WindowShape *s, const Slab *slab, c
         }
 }
 
-void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx, void *work,
-                   int64_t first, int64_t last) {
+void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx,
+                   void *work, int64_t first, int64_t last) {
     const WindowShape deep = window_in_depth(shape), *s = &deep;
     int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_plane = out_rows(s) * s->out_w;
     int64_t layer = s->in_h * s->in_w * s->in_c * size;
@@ -355,8 +357,8 @@ static void gather_windows(const WindowShape *s, Gather *g, int64_t a, int64_t b
     }
 }
 
-// Row `row` of the input: what the windows that hold its pixels give them. Pixels a step apart, whose windows are whole,
-// have theirs at the same places: each phase of the step keeps its own.
+// Row `row` of the input: what the windows that hold its pixels give them. Pixels a step apart, whose windows are
+// whole, have theirs at the same places: each phase of the step keeps its own.
 static void grad_row(const WindowShape *s, int64_t row, bool means, char *dx, const char *x, const char *dy,
                      const char *y, Gather *phases) {
     int64_t z = row / s->in_h, i = row % s->in_h, pixel = s->in_c * (int64_t)dtype_size(phases->dtype);
@@ -426,7 +428,8 @@ static void avg_plane(DType dtype, const WindowShape *s, const char *in, char *o
 
 void avg_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, int64_t first, int64_t last) {
     const WindowShape deep = window_in_depth(shape), *s = &deep;
-    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_row = s->out_w * s->in_c, rows = out_rows(s);
+    int64_t size = (int64_t)dtype_size(dtype), in_plane = in_pixels(s), out_row = s->out_w * s->in_c,
+        rows = out_rows(s);
     if (nchw) {
         out_row = s->out_h * s->out_w;
         memset((char *)y + first * out_row * size, 0, (size_t)((last - first) * out_row * size));

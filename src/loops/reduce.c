@@ -70,8 +70,8 @@ static void collapse(const Shape *shape, uint32_t axes, ReducePlan *plan) {
     }
 }
 
-// Cuts the work: by outputs where there are enough of them (rows of 48, cut in 16, took 30 times as long), else also along
-// the longest folded dimension.
+// Cuts the work: by outputs where there are enough of them (rows of 48, cut in 16, took 30 times as long), else also
+// along the longest folded dimension.
 static void cut(ReducePlan *plan) {
     int64_t total = plan->outputs * plan->folded;
     plan->splits = 1;

@@ -1,8 +1,8 @@
 // Reduce — folding some dimensions of a tensor away: sums, products, extremes, means, and running (cumulative) folds.
 //
-// float and complex64 are summed in blocks that are gathered in double (complex128); half and bfloat16 as float; integers
-// wrap in their own width. The order of additions depends on the shape only, never on how units are shared out, so any
-// number of threads gives the same bits.
+// float and complex64 are summed in blocks that are gathered in double (complex128); half and bfloat16 as float;
+// integers wrap in their own width. The order of additions depends on the shape only, never on how units are shared
+// out, so any number of threads gives the same bits.
 #pragma once
 #include "loops/elementwise.h"
 #include "tensor/shape.h"
@@ -41,8 +41,8 @@ void reduce_run(const ReducePlan *plan, const void *in, void *out, void *scratch
 // After all units, on one thread: joins what was split.
 void reduce_finish(const ReducePlan *plan, void *out, const void *scratch);
 
-// out[r] = the sum of a[r * n + i] * b[r * n + i] over i, in the type itself: of rows of a few hundred elements. NULL for
-// other types than float and double.
+// out[r] = the sum of a[r * n + i] * b[r * n + i] over i, in the type itself: of rows of a few hundred elements. NULL
+// for other types than float and double.
 typedef void (*DotsFn)(const void *a, const void *b, int64_t rows, int64_t n, void *out);
 DotsFn reduce_dots(DType dtype);
 

@@ -27,7 +27,8 @@ static int small_random(int n) {
 static void naive(ReduceOp op, const Shape *shape, uint32_t axes, const double *in, double *out, int64_t outputs) {
     int64_t n = shape_count(shape), folded = outputs ? n / outputs : 0;
     for (int64_t o = 0; o < outputs; o++)
-        out[o] = op == REDUCE_PROD || op == REDUCE_ALL ? 1 : op == REDUCE_MAX ? -INFINITY : op == REDUCE_MIN ? INFINITY : 0;
+        out[o] = op == REDUCE_PROD || op == REDUCE_ALL ? 1 : op == REDUCE_MAX ? -INFINITY : op == REDUCE_MIN ? INFINITY
+            : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i, o = 0, scale = 1;
         for (int d = shape->rank - 1; d >= 0; d--) {
@@ -79,8 +80,8 @@ static void check_one(ReduceOp op, DType dtype, const Shape *shape, uint32_t axe
         double expected = dtype_is_integer(dtype) ? trunc(want[o]) : want[o];
         bool wide = fabs(want[o]) > 120 && dtype_size(dtype) < 4;  // wraps, or rounds to nothing
         EXPECT(wide || fabs(got[o] - expected) <= tolerance || got[o] == expected,
-                      "op %d %s %s axes %x: output %d is %g, expected %g", (int)op, dtype_name(dtype), shape_text(shape),
-                      axes, (int)o, got[o], expected);
+                      "op %d %s %s axes %x: output %d is %g, expected %g", (int)op, dtype_name(dtype),
+                      shape_text(shape), axes, (int)o, got[o], expected);
     }
     ck_assert_int_eq(out[(size_t)outputs * dtype_size(dtype)], 0x5a);
     free(in), free(want), free(got), free(raw), free(out), free(scratch);
@@ -89,7 +90,8 @@ static void check_one(ReduceOp op, DType dtype, const Shape *shape, uint32_t axe
 START_TEST(every_axis_op_and_type) {
     static const DType types[] = {DT_float, DT_double, DT_int32, DT_int64, DT_uint32, DT_uint64, DT_complex64,
                                   DT_complex128, DT_half, DT_bfloat16, DT_int8, DT_uint8, DT_int16, DT_uint16};
-    static const Shape shapes[] = {SHAPE(3, 4, 2, 5), SHAPE(7, 1, 33), SHAPE(2, 300), SHAPE(300, 3), SHAPE(1), SHAPE(67)};
+    static const Shape shapes[] = {SHAPE(3, 4, 2, 5), SHAPE(7, 1, 33), SHAPE(2, 300), SHAPE(300, 3), SHAPE(1),
+                                   SHAPE(67)};
     for (int l = 0; l < 3; l++) {
         if (!loops_choose_level(levels[l]))
             continue;
@@ -109,8 +111,8 @@ START_TEST(every_axis_op_and_type) {
 END_TEST
 
 START_TEST(large_reductions_are_split) {
-    static const Shape shapes[] = {SHAPE(300001), SHAPE(3, 100003), SHAPE(100003, 3), SHAPE(1500, 1100), SHAPE(5000, 64),
-                                   SHAPE(2, 200, 500), SHAPE(9, 3000, 8)};
+    static const Shape shapes[] = {SHAPE(300001), SHAPE(3, 100003), SHAPE(100003, 3), SHAPE(1500, 1100),
+                                   SHAPE(5000, 64), SHAPE(2, 200, 500), SHAPE(9, 3000, 8)};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (uint32_t axes = 1; axes < 1u << shapes[s].rank; axes++) {
             check_one(REDUCE_SUM, DT_float, &shapes[s], axes);
@@ -269,8 +271,8 @@ START_TEST(rows_are_multiplied_and_summed) {
             double want = 0;
             for (int64_t i = 0; i < n; i++)
                 want += wide_a[r * n + i] * wide_b[r * n + i];
-            EXPECT((double)out[r] == want && wide_out[r] == want, "row %d of %d: %g and %g, expected %g", (int)r, (int)n,
-                   (double)out[r], wide_out[r], want);
+            EXPECT((double)out[r] == want && wide_out[r] == want, "row %d of %d: %g and %g, expected %g", (int)r,
+                   (int)n, (double)out[r], wide_out[r], want);
         }
         ck_assert(out[ROWS] == 7 && wide_out[ROWS] == 7);
     }

@@ -1,6 +1,7 @@
 // Tile program — a chain of elementwise ops as one loop: tile by tile through all steps, in memory that stays in L1.
 //
-// A chain of n ops over tensors of a megabyte moves 2n megabytes; as a program it moves what goes in and what comes out.
+// A chain of n ops over tensors of a megabyte moves 2n megabytes; as a program it moves what goes in and what comes
+// out.
 #pragma once
 #include "loops/elementwise.h"
 

@@ -46,7 +46,8 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
         TileOperand *operands[2] = {&step->a, &step->b};
         for (int k = 0; k < 2; k++) {
             bool earlier = s > 0 && random_below(2);
-            *operands[k] = (TileOperand){earlier, (int16_t)(earlier ? s - 1 - random_below(s < 3 ? s : 3) : random_below(n_inputs))};
+            *operands[k] = (TileOperand){earlier, (int16_t)(earlier ? s - 1 - random_below(s < 3 ? s : 3)
+                                                            : random_below(n_inputs))};
         }
         if (s > 0)
             step->a = (TileOperand){true, (int16_t)(s - 1)};
@@ -91,7 +92,8 @@ END_TEST
 
 // |x| where the bools of an input hold, each in its own layout, and else -|x|: what isn't chosen may be NaN.
 START_TEST(choices_take_bools_of_inputs_and_of_steps) {
-    static const TileInput layouts[] = {{.stride = 1}, {.stride = 0}, {.stride = 1, .period = 7}, {.stride = 1, .period = 901}};
+    static const TileInput layouts[] = {{.stride = 1}, {.stride = 0}, {.stride = 1, .period = 7},
+                                        {.stride = 1, .period = 901}};
     static float x[COUNT], out[COUNT];
     static bool which[COUNT];
     float zero = 0;

@@ -54,10 +54,10 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
                  int64_t last);
 
 // ---- pooling ----
-// in_c is out_c, dilation and groups are 1. The forward passes of pools take units [first, last) of [0, pool_units): rows of
-// the result, or its planes, so that one image occupies several threads. Gradients take those of [0, pool_grad_units):
-// images, or layers of volumes where no two windows share one. max_pool_argmax takes images.
-// `nchw`: planes instead of pixels, of images only.
+// in_c is out_c, dilation and groups are 1. The forward passes of pools take units [first, last) of [0, pool_units):
+// rows of the result, or its planes, so that one image occupies several threads. Gradients take those of [0,
+// pool_grad_units): images, or layers of volumes where no two windows share one. max_pool_argmax takes images. `nchw`:
+// planes instead of pixels, of images only.
 int64_t pool_units(const WindowShape *shape, bool nchw);
 int64_t pool_grad_units(const WindowShape *shape, bool nchw);
 
@@ -67,12 +67,13 @@ bool max_pool_takes(DType dtype);
 size_t max_pool_work(DType dtype, const WindowShape *shape);
 void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, void *y, void *work, int64_t first,
               int64_t last);
-// Also where each greatest element is: ((z * in_h + y) * in_w + x) * in_c + c, counted over the whole batch if `include_batch`. NHWC.
+// Also where each greatest element is: ((z * in_h + y) * in_w + x) * in_c + c, counted over the whole batch if
+// `include_batch`. NHWC.
 void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, const void *x, void *y, int64_t *argmax,
                      void *work, int64_t first, int64_t last);
 // dx gets dy at the first greatest element of each window; every element of dx is written.
-void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx, void *work,
-                   int64_t first, int64_t last);
+void max_pool_grad(DType dtype, const WindowShape *shape, bool nchw, const void *x, const void *dy, void *dx,
+                   void *work, int64_t first, int64_t last);
 // float and double, pixels: dx gets dy wherever x is within 1e-5 of a window's greatest, y. Units are the input's rows.
 int64_t pool_row_units(const WindowShape *shape);
 void max_pool_share(DType dtype, const WindowShape *shape, const void *x, const void *y, const void *dy, void *dx,

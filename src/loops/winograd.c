@@ -26,7 +26,8 @@ static Layout layout_of(int lanes, int64_t channels, int64_t tiles) {
 
 static Layout packed_layout(const WinogradPlan *plan, int lanes) {  // block: from a panel to the next
     int64_t panel = plan->in_c * 2 * lanes;
-    return (Layout){.point = (int64_t)round_up((size_t)(div_up(plan->out_c, 2 * lanes) * panel), 32) + 16, .block = panel};
+    return (Layout){.point = (int64_t)round_up((size_t)(div_up(plan->out_c, 2 * lanes) * panel), 32) + 16,
+                    .block = panel};
 }
 
 // ---------------------------------------- plan
@@ -88,8 +89,8 @@ static void plan_filter(WinogradPlan *p, int lanes) {
 bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, WinogradPlan *plan) {
     int lanes = loops_table()->winograd->lanes;
     bool square = (s->filter_h == 3 || s->filter_h == 5) && s->filter_w == s->filter_h;
-    if (!lanes || !square || s->filter_d || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 || s->dilation_w != 1 ||
-        s->groups != 1 || s->in_c < 1 || s->out_c < 1)
+    if (!lanes || !square || s->filter_d || s->stride_h != 1 || s->stride_w != 1 || s->dilation_h != 1 ||
+        s->dilation_w != 1 || s->groups != 1 || s->in_c < 1 || s->out_c < 1)
         return false;
     WinogradPlan p = {.pass = pass, .batch = s->batch, .in_h = s->in_h, .in_w = s->in_w, .in_c = s->in_c,
                       .out_h = s->out_h, .out_w = s->out_w, .out_c = s->out_c, .pad_top = s->pad_top,
@@ -97,7 +98,8 @@ bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, Winograd
     p.taps = (int)(s->filter_h * s->filter_w);
     p.points = p.taps == 9 ? 36 : 64;
     if (pass == CONV_INPUT) {  // dx is dy, padded the other way, with the filter turned round
-        p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w, p.out_c = s->in_c;
+        p.in_h = s->out_h, p.in_w = s->out_w, p.in_c = s->out_c, p.out_h = s->in_h, p.out_w = s->in_w,
+            p.out_c = s->in_c;
         p.pad_top = s->filter_h - 1 - s->pad_top, p.pad_left = s->filter_w - 1 - s->pad_left;
     }
     p.low = p.taps == 9 && (p.out_h % 4 == 1 || p.out_h % 4 == 2);
@@ -117,8 +119,8 @@ bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, Winograd
     return true;
 }
 
-// In floating-point operations at the speed of products, which direct convolutions also reach: a channel of a tile costs
-// 500 to transform (4.6 ns), a pair of channels of the filter 700, and 3,000 where the result goes to memory.
+// In floating-point operations at the speed of products, which direct convolutions also reach: a channel of a tile
+// costs 500 to transform (4.6 ns), a pair of channels of the filter 700, and 3,000 where the result goes to memory.
 bool winograd_pays(const WinogradPlan *plan) {
     double pair = (double)plan->in_c * (double)plan->out_c, tiles = (double)plan->tiles;
     if (plan->in_c < 16 || plan->out_c < 16)
@@ -127,22 +129,23 @@ bool winograd_pays(const WinogradPlan *plan) {
     double points = plan->points * (double)(plan->first_low - plan->first_whole) + 16.0 * (double)plan->first_narrow +
                     24.0 * (double)(plan->first_whole - plan->first_narrow + plan->tiles - plan->first_low);
     double products = 2 * points * pair, transforms = 14.0 * plan->points * tiles * (double)(plan->in_c + plan->out_c);
-    double filter = (pair * plan->points * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair * plan->taps / 9;
+    double filter = (pair * plan->points * sizeof(float) > 8e6 && plan->pass != CONV_FILTER ? 3000 : 700) * pair *
+        plan->taps / 9;
     return 1.15 * (products + transforms + filter) < direct;
 }
 
 // ---------------------------------------- filters
 
-// Rows [first, last), at most 8, of a panel from output channel c on. The filter lies as [taps][out_c][in_c] and is turned
-// round.
-static void pack_turned(const WinogradPlan *plan, const float *filter, int64_t c, int64_t first, int64_t last, float *panel,
-                        Layout layout) {
+// Rows [first, last), at most 8, of a panel from output channel c on. The filter lies as [taps][out_c][in_c] and is
+// turned round.
+static void pack_turned(const WinogradPlan *plan, const float *filter, int64_t c, int64_t first, int64_t last,
+                        float *panel, Layout layout) {
     const LoopTable *loops = loops_table();
     int64_t width = 2 * loops->winograd->lanes, n = min_i64(width, plan->out_c - c);
     float turned[MOST_TAPS][8][32];
     for (int t = 0; t < plan->taps; t++)
-        loops->transpose[2](filter + ((plan->taps - 1 - t) * plan->out_c + c) * plan->in_c + first, turned[t], n, last - first,
-                            plan->in_c, 32);
+        loops->transpose[2](filter + ((plan->taps - 1 - t) * plan->out_c + c) * plan->in_c + first, turned[t], n,
+                            last - first, plan->in_c, 32);
     for (int64_t k = first; k < last; k++) {
         const float *taps[MOST_TAPS];
         for (int t = 0; t < plan->taps; t++)
@@ -202,8 +205,8 @@ static Range range_of(const WinogradPlan *plan, int point, int64_t from, int64_t
 }
 
 // Where height x width pixels from (top, left) begin in an image; `outside` for those beyond it.
-static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channels, int64_t top, int64_t left, int height,
-                        int width, const float *outside, const float **pixels) {
+static void find_pixels(const float *image, int64_t h, int64_t w, int64_t channels, int64_t top, int64_t left,
+                        int height, int width, const float *outside, const float **pixels) {
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++, pixels++) {
             bool inside = top + y >= 0 && top + y < h && left + x >= 0 && left + x < w;
@@ -225,8 +228,8 @@ static void transform_images(const WinogradPlan *plan, const float *in, int64_t 
     }
 }
 
-static void transform_gradients(const WinogradPlan *plan, const float *dy, int64_t c, int64_t n, int64_t from, int64_t to,
-                                const float *zeros, float *out, Layout layout) {
+static void transform_gradients(const WinogradPlan *plan, const float *dy, int64_t c, int64_t n, int64_t from,
+                                int64_t to, const float *zeros, float *out, Layout layout) {
     int lanes = loops_table()->winograd->lanes;
     for (int64_t tile = from; tile < to; tile++, out += lanes) {
         Place at = place_of(plan, tile);
@@ -237,8 +240,8 @@ static void transform_gradients(const WinogradPlan *plan, const float *dy, int64
     }
 }
 
-static void transform_results(const WinogradPlan *plan, const float *in, Layout layout, int64_t c, int64_t n, int64_t from,
-                              int64_t to, const float *bias, bool relu, float *out) {
+static void transform_results(const WinogradPlan *plan, const float *in, Layout layout, int64_t c, int64_t n,
+                              int64_t from, int64_t to, const float *bias, bool relu, float *out) {
     int lanes = loops_table()->winograd->lanes;
     for (int64_t tile = from; tile < to; tile++, in += lanes) {
         Place at = place_of(plan, tile);
@@ -280,8 +283,8 @@ void winograd_run(const WinogradPlan *plan, const float *in, const float *packed
 }
 
 // Sums over tiles [from, to) of the products of chunks of channels; then their gradient of the filter.
-static void filter_unit(const WinogradPlan *plan, const float *x, const float *dy, float *out, float *scratch, int64_t ci,
-                        int64_t co, int64_t from, int64_t to) {
+static void filter_unit(const WinogradPlan *plan, const float *x, const float *dy, float *out, float *scratch,
+                        int64_t ci, int64_t co, int64_t from, int64_t to) {
     const WinogradTable *loops = loops_table()->winograd;
     int lanes = loops->lanes;
     int64_t in = min_i64(plan->chunk_in, plan->in_c - ci), n = min_i64(plan->chunk_out, plan->out_c - co);

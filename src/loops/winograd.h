@@ -1,13 +1,13 @@
 // Winograd — convolutions of 3 x 3 and 5 x 5 pixels in steps of 1, with a quarter and a sixth of the multiplications.
 //
-// F(4x4, 3x3) and F(4x4, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 or 64 matrix
-// products over the channels, and transformed back. Against a plain convolution of floats the results differ by about 1e-6
-// (3x3) and 3e-6 (5x5) of their size; a value that isn't finite spreads to the 4 x 4 pixels of its tiles. The CPU levels v3
-// and v4 have it.
+// F(4x4, 3x3) and F(4x4, 5x5) on NHWC images: tiles of pixels and the filter are transformed, multiplied as 36 or 64
+// matrix products over the channels, and transformed back. Against a plain convolution of floats the results differ by
+// about 1e-6 (3x3) and 3e-6 (5x5) of their size; a value that isn't finite spreads to the 4 x 4 pixels of its tiles.
+// The CPU levels v3 and v4 have it.
 //
-// oneDNN 2.6 has its own for 3x3 (F(4x4), AVX-512 alone, images in blocks of 16 channels, up to 340 MB of scratch). On one thread
-// of Zen 4 it takes 1.07 to 1.9 times as long for VGG's, GoogLeNet's and ResNet's results and gradients of inputs, and 0.93 to
-// 1.6 times for gradients of filters, without the reordering to and from blocks.
+// oneDNN 2.6 has its own for 3x3 (F(4x4), AVX-512 alone, images in blocks of 16 channels, up to 340 MB of scratch). On
+// one thread of Zen 4 it takes 1.07 to 1.9 times as long for VGG's, GoogLeNet's and ResNet's results and gradients of
+// inputs, and 0.93 to 1.6 times for gradients of filters, without the reordering to and from blocks.
 //
 // Bits depend on shape and CPU level alone, not on how units are shared out.
 #pragma once
@@ -20,8 +20,8 @@ typedef struct {
     int64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, pad_top, pad_left;
     int taps;                            // 9 or 25
     int points;                          // of a tile: 36 or 64
-    // Tiles of an image, without a last row and column of short ones, which make two rows or columns. The batch's come in
-    // the order: both low and narrow, narrow, whole, low, so that those that have a point follow each other.
+    // Tiles of an image, without a last row and column of short ones, which make two rows or columns. The batch's come
+    // in the order: both low and narrow, narrow, whole, low, so that those that have a point follow each other.
     int64_t tiles_h, tiles_w;
     bool low, narrow;                    // there is a row of low tiles, a column of narrow ones
     int64_t first_narrow, first_whole, first_low, tiles;
@@ -37,7 +37,8 @@ typedef struct {
     int64_t finish_units;                // filter: 0 where there are none
 } WinogradPlan;
 
-// False where the shape is another than 3 x 3 or 5 x 5 with stride, dilation and groups of 1, or this CPU level has no loops.
+// False where the shape is another than 3 x 3 or 5 x 5 with stride, dilation and groups of 1, or this CPU level has no
+// loops.
 bool winograd_prepare(ConvPass pass, const WindowShape *shape, int threads, WinogradPlan *plan);
 // Whether it is clearly faster than what multiplies directly.
 bool winograd_pays(const WinogradPlan *plan);

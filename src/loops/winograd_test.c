@@ -33,7 +33,8 @@ typedef struct {
 } Case;
 
 static Case case_of(const WindowShape *s) {
-    Case c = {.s = *s, .x_n = s->batch * s->in_h * s->in_w * s->in_c, .filter_n = s->filter_h * s->filter_w * s->in_c * s->out_c,
+    Case c = {.s = *s, .x_n = s->batch * s->in_h * s->in_w * s->in_c,
+              .filter_n = s->filter_h * s->filter_w * s->in_c * s->out_c,
               .y_n = s->batch * s->out_h * s->out_w * s->out_c};
     c.x = random_values(c.x_n), c.filter = random_values(c.filter_n), c.y = random_values(c.y_n);
     c.bias = random_values(s->out_c);
@@ -91,8 +92,8 @@ static float *result(const Case *c, ConvPass pass, int threads, int64_t step, bo
         if (pass == CONV_FILTER)
             winograd_filter(&p, c->x, c->y, out, partial, scratch, first, i);
         else
-            winograd_run(&p, pass == CONV_FORWARD ? c->x : c->y, packed, relu ? c->bias : NULL, relu, out, scratch, first,
-                         i);
+            winograd_run(&p, pass == CONV_FORWARD ? c->x : c->y, packed, relu ? c->bias : NULL, relu, out, scratch,
+                         first, i);
     }
     if (pass == CONV_FILTER)
         winograd_filter_finish(&p, out, partial, 0, p.finish_units);

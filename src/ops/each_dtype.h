@@ -4,7 +4,8 @@
 //     ACC    the type to compute in      STORE(v)  an ACC as an element
 //     FN(n)  n_float, n_half ...         the names that KERNELS(set, n) puts in the table
 //
-// Ask with EACH_FLOAT (half, bfloat16, float, double), EACH_REAL (and the integers), EACH_NUMBER (and the complex ones).
+// Ask with EACH_FLOAT (half, bfloat16, float, double), EACH_REAL (and the integers), EACH_NUMBER (and the complex
+// ones).
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define FN(name) JOIN(name, DTYPE_NAME)

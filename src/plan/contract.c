@@ -1,9 +1,9 @@
-// Contract — convolutions, products and batch norms take in what follows them; sums and updates of variables the products
-// before them, gradients of batch norms the relu's:
-// one node, which goes over its output once.
+// Contract — convolutions, products and batch norms take in what follows them; sums and updates of variables the
+// products before them, gradients of batch norms the relu's: one node, which goes over its output once.
 //
-// Which ops can, and what they take, the ops say themselves (Op.contraction, Op.intake). Here is what holds for all: a node
-// joins where it is the only reader of the one before it, on the same device, and where nothing else waits for either.
+// Which ops can, and what they take, the ops say themselves (Op.contraction, Op.intake). Here is what holds for all: a
+// node joins where it is the only reader of the one before it, on the same device, and where nothing else waits for
+// either.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -11,8 +11,8 @@
 
 enum { MOST_TAKEN = 4 };
 
-// The node that alone reads that output of `node`, once; NULL where others do, or wait for it. `others`: it may have more
-// outputs, which anybody reads.
+// The node that alone reads that output of `node`, once; NULL where others do, or wait for it. `others`: it may have
+// more outputs, which anybody reads.
 static Node *only_reader(const Draft *draft, const Node *node, int output, bool others) {
     Node *reader = NULL;
     if ((node->n_outputs != 1 && !others) || draft_is_target(draft, node))
@@ -79,7 +79,8 @@ static Status *is_free(const Draft *draft, Node *const *chain, int n, bool *out)
     *out = true;
     if (chain[0]->n_outputs == 1)
         return OK;
-    if (node_op(chain[0])->contracted_output && draft_has_flow(draft)) {  // output 0 must not die of what only the others lack
+    if (node_op(chain[0])->contracted_output && draft_has_flow(draft)) {  // output 0 must not die of what only the
+                                                                          // others lack
         *out = false;
         return OK;
     }
@@ -155,7 +156,8 @@ static bool alone_reads(const Draft *draft, const Node *node, const Node *before
 static bool joins(const Draft *draft, const Node *node, const Intake *intake, int first, int n) {
     for (int i = first; i < first + n; i++) {
         const Node *before = node->inputs[i].node;
-        if (!alone_reads(draft, node, before) || !str_equal(before->device, node->device) || !intake->takes(node, before))
+        if (!alone_reads(draft, node, before) || !str_equal(before->device, node->device) ||
+            !intake->takes(node, before))
             return false;
     }
     return n > 0;
@@ -166,7 +168,8 @@ static Status *take_in(Draft *draft, Node *node, const Intake *intake, int first
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
     Node *made;
-    builder_init(&builder, draft->graph, str_of(intake->op), str_format(&arena, "%.*s/_contracted", STR_ARGS(node->name)));
+    builder_init(&builder, draft->graph, str_of(intake->op), str_format(&arena, "%.*s/_contracted",
+                                                                        STR_ARGS(node->name)));
     builder_device(&builder, node->device);
     for (int i = first; i < first + n; i++)
         if (is_waited_for(draft, node->inputs[i].node))

@@ -38,7 +38,8 @@ static Output noise(DType dtype, int64_t rows, int64_t columns) {
     Output shape = formula_tensor(f, &tensor);
     tensor_clear(&tensor);
     AttrValue number = ATTR_OF_INT(++seed);
-    Output out = formula_op(f, "RandomUniform", &shape, 1, (FormulaAttr[]){TYPE_ATTR("dtype", DT_float), {"seed", number}, {0}});
+    Output out = formula_op(f, "RandomUniform", &shape, 1, (FormulaAttr[]){TYPE_ATTR("dtype", DT_float),
+                                                                           {"seed", number}, {0}});
     return dtype == DT_float ? out : Cast(out, dtype);
 }
 
@@ -67,7 +68,8 @@ static Output number(DType dtype, float value) {
 
 static Node *descend(const Trained *t, Output gradient) {
     Output in[] = {t->variable, number(t->dtype, 0.1f), gradient};
-    Node *node = formula_op(&formula, t->ref ? "ApplyGradientDescent" : "ResourceApplyGradientDescent", in, 3, NULL).node;
+    Node *node = formula_op(&formula, t->ref ? "ApplyGradientDescent" : "ResourceApplyGradientDescent", in, 3,
+                            NULL).node;
     GOOD(formula.status);
     return node;
 }
@@ -158,7 +160,8 @@ static const char *taken(const Trained *t) {
 
 START_TEST(products_go_into_variables) {
     static const struct { int64_t m, n, k; } sizes[] = {{129, 131, 5}, {333, 170, 9}, {200, 5000, 7}, {900, 600, 40},
-                                                        {1, 20000, 8}, {20000, 1, 8}, {200, 100, 0}, {90, 180, 4}, {0, 4, 3}};
+                                                        {1, 20000, 8}, {20000, 1, 8}, {200, 100, 0}, {90, 180, 4},
+                                                        {0, 4, 3}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int way = 0; way < 4; way++) {
             Trained t = variable(i & 1, DT_float, SHAPE(sizes[i].m, sizes[i].n));
@@ -189,7 +192,8 @@ START_TEST(momentum_and_adam_too) {
     for (int ref = 0; ref < 2; ref++) {
         Trained w = variable(ref, DT_float, SHAPE(300, 70)), m = variable(ref, DT_float, SHAPE(300, 70));
         Trained v = variable(ref, DT_float, SHAPE(300, 70));
-        Output in[] = {w.variable, m.variable, number(DT_float, 0.1f), product(DT_float, 300, 70, 40, true, false), number(DT_float, 0.9f)};
+        Output in[] = {w.variable, m.variable, number(DT_float, 0.1f), product(DT_float, 300, 70, 40, true, false),
+                       number(DT_float, 0.9f)};
         Node *step = formula_op(f, ref ? "ApplyMomentum" : "ResourceApplyMomentum", in, 5,
                                 (FormulaAttr[]){BOOL_ATTR("use_nesterov", true), {0}}).node;
         Node *sets[] = {w.set, m.set, v.set};
@@ -240,10 +244,12 @@ static Output padded(Output x, int before, int after) {
     return Pad(x, Reshape(Ints(before, after, 0, 0), Ints(2, 2)));
 }
 
-// Each part begins where the next one of a cache line does, so that no plan copies it; what comes of it is put together again.
+// Each part begins where the next one of a cache line does, so that no plan copies it; what comes of it is put together
+// again.
 START_TEST(gradients_of_parts_are_written_once) {
     Formula *f = &formula;
-    Output x = noise(DT_float, 12, 16), top = Slice(x, Ints(0, 0), Ints(5, 16)), rest = Slice(x, Ints(5, 0), Ints(7, 16));
+    Output x = noise(DT_float, 12, 16), top = Slice(x, Ints(0, 0), Ints(5, 16)),
+        rest = Slice(x, Ints(5, 0), Ints(7, 16));
     Output parts[] = {padded(Square(top), 0, 7), padded(Square(rest), 5, 0), padded(Exp(rest), 4, 1)};
     for (int n = 2; n <= 3; n++) {
         Output sum = formula_of_list(f, "AddN", parts, n, NULL);
@@ -257,7 +263,8 @@ END_TEST
 // Parts that overlap, read by one node or after one another: none is written over while another is still to be read.
 START_TEST(parts_that_overlap_stay_whole) {
     Formula *f = &formula;
-    Output x = Square(noise(DT_float, 9, 16)), a = Slice(x, Ints(0, 0), Ints(6, 16)), b = Slice(x, Ints(2, 0), Ints(6, 16));
+    Output x = Square(noise(DT_float, 9, 16)), a = Slice(x, Ints(0, 0), Ints(6, 16)),
+        b = Slice(x, Ints(2, 0), Ints(6, 16));
     Output c = Slice(a, Ints(1, 0), Ints(4, 16)), d = Slice(x, Ints(0, 0), Ints(4, 16));
     expect_same_value(Maximum(a, b), 1e-5f);
     expect_same_value(Maximum(b, a), 1e-5f);
@@ -270,12 +277,14 @@ END_TEST
 
 // ---------------------------------------- the gradient of a loss, times what comes in
 
-static const char *const scaled_names[] = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", "_ScaledSoftmaxCrossEntropyWithLogits"};
+static const char *const scaled_names[] = {"_ScaledSparseSoftmaxCrossEntropyWithLogits",
+                                           "_ScaledSoftmaxCrossEntropyWithLogits"};
 
 static Output loss_of(Output logits, bool dense) {
     Formula *f = &formula;
     if (dense)
-        return formula_op(f, "SoftmaxCrossEntropyWithLogits", (Output[]){logits, noise(output_type(logits), 6, 5)}, 2, NULL);
+        return formula_op(f, "SoftmaxCrossEntropyWithLogits", (Output[]){logits, noise(output_type(logits), 6, 5)}, 2,
+                          NULL);
     Output in[] = {logits, Ints(0, 4, 2, 1, 3, 3)};
     return formula_op(f, "SparseSoftmaxCrossEntropyWithLogits", in, 2, NULL);
 }
@@ -323,7 +332,8 @@ START_TEST(factors_that_need_the_loss_stay) {
     Output of_loss = Mul(dx, ExpandDims(Neg(Neg(loss)), Int(-1)));
     ck_assert_int_eq(count_of(NULL, &of_loss, 1, scaled_names[0]), 0);
     expect_same_value(of_loss, 0);
-    Output others[] = {Mul(dx, noise(DT_float, 1, 1)), Mul(dx, noise(DT_float, 6, 5)), Mul(dx, noise(DT_float, 1, 5)), Mul(dx, dx)};
+    Output others[] = {Mul(dx, noise(DT_float, 1, 1)), Mul(dx, noise(DT_float, 6, 5)), Mul(dx, noise(DT_float, 1, 5)),
+                       Mul(dx, dx)};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         ck_assert_int_eq(count_of(NULL, &others[i], 1, scaled_names[0]), 0);
         expect_same_value(others[i], 0);
@@ -372,7 +382,8 @@ END_TEST
 START_TEST(gradients_wait_for_their_siblings) {
     Formula *f = &formula;
     Trained t = variable(false, DT_float, SHAPE(200, 100));
-    Output dy = noise(DT_float, 8, 100), dw = MatMul(noise(DT_float, 8, 200), dy, true, false), dx = MatMul(dy, t.read, false, true);
+    Output dy = noise(DT_float, 8, 100), dw = MatMul(noise(DT_float, 8, 200), dy, true, false),
+        dx = MatMul(dy, t.read, false, true);
     Node *both = formula_op(f, "NoOp", NULL, 0, NULL).node;
     GOOD(node_add_control(both, dw.node));
     GOOD(node_add_control(both, dx.node));
@@ -408,7 +419,8 @@ START_TEST(updates_are_still_waited_for) {
         Trained t = variable(ref, DT_float, SHAPE(200, 100));
         Node *step = descend(&t, product(DT_float, 200, 100, 8, true, false));
         Output after = ref ? Identity(t.variable)
-                           : formula_op(f, "ReadVariableOp", &t.variable, 1, (FormulaAttr[]){TYPE_ATTR("dtype", DT_float), {0}});
+                           : formula_op(f, "ReadVariableOp", &t.variable, 1,
+                                        (FormulaAttr[]){TYPE_ATTR("dtype", DT_float), {0}});
         GOOD(node_add_control(after.node, step));
         Node *all = formula_op(f, "NoOp", NULL, 0, NULL).node;
         GOOD(node_add_control(all, step));
@@ -443,7 +455,8 @@ START_TEST(snapshots_keep_the_old_value) {
     GOOD(node_add_control(late.node, step));
     Session *session = session_with(BIT(PASSES) - 1, 1);
     run_target(session, t.set);
-    Tensor before = value_of(session, Neg(t.read)), seen = value_of(session, late), after = value_of(session, Neg(t.read));
+    Tensor before = value_of(session, Neg(t.read)), seen = value_of(session, late),
+        after = value_of(session, Neg(t.read));
     expect_alike(&before, &seen, 0);
     ck_assert_float_ne(((float *)before.data)[0], ((float *)after.data)[0]);
     tensor_clear(&before);

@@ -25,8 +25,8 @@ static void mark_before(const Node *node, int32_t mark) {
         node->controls[i]->mark = mark;
 }
 
-// Marks what a node reads, and what comes before that and before what it waits for: a group of ten thousand initialisers
-// is looked through once, not once for each.
+// Marks what a node reads, and what comes before that and before what it waits for: a group of ten thousand
+// initialisers is looked through once, not once for each.
 static void mark_implied(const Node *node, int32_t mark) {
     for (int i = 0; i < node->n_inputs; i++)
         if (is_plain(node->inputs[i].node))

@@ -21,7 +21,8 @@ static uint64_t hash_node(const Node *node) {
         hash = hash_bytes(node->controls, (size_t)node->n_controls * sizeof(Node *), hash);
     for (int i = 0; i < node->n_attrs; i++) {
         const AttrValue *value = &node->attrs[i].value;
-        hash = value->kind == ATTR_TENSOR && !value->is_list ? tensor_hash(value->tensor, hash) : attr_hash(value, hash);
+        hash = value->kind == ATTR_TENSOR && !value->is_list ? tensor_hash(value->tensor, hash)
+            : attr_hash(value, hash);
     }
     return hash;
 }

@@ -9,8 +9,8 @@ static bool waits_for_nothing(const Node *node) {
     return node->n_inputs == 0 && node->n_controls == 0;
 }
 
-// What is fetched is what the variable is in the end: TensorFlow hands out the memory itself. Not where there is control
-// flow: an update that does not take place must not take the read with it.
+// What is fetched is what the variable is in the end: TensorFlow hands out the memory itself. Not where there is
+// control flow: an update that does not take place must not take the read with it.
 static void wait_for_updates(NodeBuilder *builder, const Draft *draft, const Node *variable) {
     const Graph *graph = draft->graph;
     for (size_t i = 0; i < graph->nodes.n; i++)

@@ -1,8 +1,8 @@
 // Expand — writes out what stands for something else: function calls, If and While, composed ops.
 //
-// A call is replaced by the nodes of its function; If becomes Switch and Merge, While becomes a frame. What the expansion
-// brings is expanded again. A function that reaches itself stays a call and runs as a step of its own (kernel/call.h), so
-// recursion costs a step and everything else costs nothing.
+// A call is replaced by the nodes of its function; If becomes Switch and Merge, While becomes a frame. What the
+// expansion brings is expanded again. A function that reaches itself stays a call and runs as a step of its own
+// (kernel/call.h), so recursion costs a step and everything else costs nothing.
 #include <stdlib.h>
 
 #include "formula/lower.h"

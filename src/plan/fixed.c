@@ -48,7 +48,8 @@ static bool may_compute(const Specialising *s, const PlanNode *p) {
     return true;
 }
 
-// Runs the node now; false where its result is too large to keep or it fails (it will fail again when the step runs it).
+// Runs the node now; false where its result is too large to keep or it fails (it will fail again when the step runs
+// it).
 static bool compute(Specialising *s, const PlanNode *p) {
     Tensor results[16] = {0};
     if (p->binding.n_out > 16)
@@ -94,8 +95,8 @@ static bool changes_objects(const Specialising *s, const PlanNode *p) {
     return in_place && p->binding.n_out && !dtype_is_plain(s->plan->slots[p->out].dtype);
 }
 
-// What a node says of the shapes of its variables is known as long as they keep them: when it runs it only looks whether
-// they do (run/list.c). Without memory for it the node runs like any other.
+// What a node says of the shapes of its variables is known as long as they keep them: when it runs it only looks
+// whether they do (run/list.c). Without memory for it the node runs like any other.
 static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared) {
     Tensor result = {0};
     DType dtype = s->plan->slots[p->out].dtype;
@@ -182,8 +183,8 @@ static Status *size_fresh(const Plan *plan, Fixed *fixed) {
     return OK;
 }
 
-// Whether the heavy nodes, one after the other, take longer than the longest path through them: with kernels of one thread
-// each, and threads to spare.
+// Whether the heavy nodes, one after the other, take longer than the longest path through them: with kernels of one
+// thread each, and threads to spare.
 static bool has_branches(const Specialising *s, int64_t *finish) {
     const Plan *plan = s->plan;
     int64_t total = 0, longest = 0;
@@ -222,12 +223,13 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     return OK;
 }
 
-// The shapes that are known before any node is looked at: of feeds, of what is awaited, and those that a step before had for
-// what can't be told from these. Who reads them relies on that; the run looks whether it is so.
+// The shapes that are known before any node is looked at: of feeds, of what is awaited, and those that a step before
+// had for what can't be told from these. Who reads them relies on that; the run looks whether it is so.
 static void tell_shapes(const Specialising *s, const Tensor *const *feeds) {
     const Plan *plan = s->plan;
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype, .shape = s->seen ? s->seen[slot].shape : UNKNOWN_SHAPE};
+        s->known[slot] = (Tensor){.dtype = plan->slots[slot].dtype,
+                                  .shape = s->seen ? s->seen[slot].shape : UNKNOWN_SHAPE};
     for (int i = 0; i < plan->n_feeds; i++)
         if (plan->feeds[i].slot >= 0)
             s->known[plan->feeds[i].slot].shape = feeds[i]->shape;

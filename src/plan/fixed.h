@@ -1,8 +1,8 @@
 // Fixed — a plan specialised for the shapes of its feeds: kernels prepared, memory packed, small integers computed.
 //
 // Partial evaluation: nodes are walked in order with what is known (types, shapes, values of small host integers). What
-// is wholly known is computed once; what can be sized is fixed; the rest is late. A fixed node's outputs lie at constant
-// offsets of the step's arena unless they escape.
+// is wholly known is computed once; what can be sized is fixed; the rest is late. A fixed node's outputs lie at
+// constant offsets of the step's arena unless they escape.
 #pragma once
 #include "plan/plan.h"
 
@@ -27,10 +27,12 @@ typedef struct Fixed {
                               // it only looks whether its variables have the shapes that the value was computed from
     int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
     int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
-    bool *recomputed;         // n_nodes: those that compute again what their first input was (Op.again), as it wasn't kept
+    bool *recomputed;         // n_nodes: those that compute again what their first input was (Op.again), as it wasn't
+                              // kept
     int32_t n_recomputed;
     size_t recompute_saves;   // bytes by which the lower bound is less than if all of it were kept
-    _Atomic int32_t wrong;    // how often a late node's shape was not the one foretold; past WRONG_MOST it isn't used any more
+    _Atomic int32_t wrong;    // how often a late node's shape was not the one foretold; past WRONG_MOST it isn't used
+                              // any more
     bool branches;            // heavy nodes need not wait for each other: propagated, so that they run side by side
     int32_t *run;             // nodes to run, in order
     int32_t n_run;
@@ -41,7 +43,8 @@ typedef struct Fixed {
     int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release
     size_t arena_bytes;       // packed
     size_t lower_bound;       // the most that is live at once: no packing can be smaller
-    size_t bytes;             // that it costs to keep, with what steps keep for it. Guarded by the cache's lock once it is there
+    size_t bytes;             // that it costs to keep, with what steps keep for it. Guarded by the cache's lock once it
+                              // is there
     _Atomic bool used;        // since the hand of the clock passed
     _Atomic bool dropped;     // the cache has it no more: a step lets go of it too
     Plan *plan;               // whose it is; this and the lists are the cache's (fixed_cache.h)
@@ -50,15 +53,16 @@ typedef struct Fixed {
     struct Fixed *newer, *older;
 } Fixed;
 
-// `seen`: the slots after a step with such feeds, whose shapes then stand for what can't be told beforehand; NULL: none.
+// `seen`: the slots after a step with such feeds, whose shapes then stand for what can't be told beforehand; NULL:
+// none.
 FALLIBLE Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out);
 Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
 bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys);
 uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys);
 
-// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that has run it
-// before keeps it and never comes here (run/bound.c).
+// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that has run
+// it before keeps it and never comes here (run/bound.c).
 FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out);
 // The same, without making one.
 Fixed *plan_fixed_find(Plan *plan, const Tensor *const *feeds);

@@ -106,8 +106,8 @@ static void drop(FixedCache *cache, Fixed *fixed) REQUIRES(cache->lock) {
 
 // ---- keeping within the bytes
 
-// Steps that wait for their next caller let go of what was dropped; those in flight do so when they end. A plan that goes comes
-// through fixed_cache_forget first, under the lock that is held here: so it is there.
+// Steps that wait for their next caller let go of what was dropped; those in flight do so when they end. A plan that
+// goes comes through fixed_cache_forget first, under the lock that is held here: so it is there.
 static void sweep_idle(Plan *plan) {
     for (int i = 0; i < THREAD_PLACES; i++) {
         struct Step *none = NULL, *step = atomic_exchange_explicit(&plan->spare[i].step, NULL, memory_order_acquire);

@@ -1,9 +1,9 @@
 // FixedCache — the specialisations of all plans of a session, found by the hash of their shapes and kept by bytes.
 //
-// Steps keep what they have run (run/bound.c) and come here only for what they see first, so that callers of one plan don't
-// meet. When the bytes are spent an eighth of them is freed at once: what was not used since the hand last passed (CLOCK).
-// From then on only one miss in eight is specialised: of shapes that come in turn, more than there is room for, as many as
-// fit stay and the others run late, instead of each driving out the next.
+// Steps keep what they have run (run/bound.c) and come here only for what they see first, so that callers of one plan
+// don't meet. When the bytes are spent an eighth of them is freed at once: what was not used since the hand last passed
+// (CLOCK). From then on only one miss in eight is specialised: of shapes that come in turn, more than there is room
+// for, as many as fit stay and the others run late, instead of each driving out the next.
 #pragma once
 #include "plan/fixed.h"
 
@@ -27,8 +27,8 @@ FALLIBLE Status *fixed_cache_new(size_t most, FixedCache **out);
 FixedCache *fixed_cache_retain(FixedCache *cache);
 void fixed_cache_release(FixedCache *cache);
 
-// The plan's specialisation for these shapes, retained; NULL: there is none. `*out_make`: the caller shall make it, and then
-// call fixed_cache_put; else it runs late, as somebody makes one or there is no room.
+// The plan's specialisation for these shapes, retained; NULL: there is none. `*out_make`: the caller shall make it, and
+// then call fixed_cache_put; else it runs late, as somebody makes one or there is no room.
 Fixed *fixed_cache_find(FixedCache *cache, Plan *plan, const Tensor *const *keys, bool *out_make);
 // What the caller made; NULL: it could not. Takes a reference of its own. The newest stays whatever its size.
 void fixed_cache_put(FixedCache *cache, Plan *plan, Fixed *fixed);

@@ -99,8 +99,8 @@ static bool reads_alone(const Specialising *s, int32_t i, int in) {
 // Less is sooner kept twice: each value that lies in a buffer is retained and released in each step, 8 ns.
 enum { WORTH_LENDING = 1 << 10 };
 
-// Output 0 of a fixed node lies where an input lies that it equals, or is a piece of, or takes over the memory of one that dies
-// there. Where it escapes, that input lies in its buffer from the beginning.
+// Output 0 of a fixed node lies where an input lies that it equals, or is a piece of, or takes over the memory of one
+// that dies there. Where it escapes, that input lies in its buffer from the beginning.
 static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
@@ -121,9 +121,11 @@ static void share_memory(Specialising *s, int32_t i) {
         Status *status = shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &bytes);
         if (!status)
             status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
-        bool fits = !status && bytes == wanted && bytes > 0 && (arena || (!s->in_pieces[root] && bytes >= WORTH_LENDING));
+        bool fits = !status && bytes == wanted && bytes > 0 &&
+            (arena || (!s->in_pieces[root] && bytes >= WORTH_LENDING));
         status_free(status);
-        if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) && specialising_in_arena(s, root) &&
+        if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) &&
+            specialising_in_arena(s, root) &&
             s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype && reads_alone(s, i, in)) {
             if (arena)
                 share(s, root, specialising_place(s, slot), p->out);

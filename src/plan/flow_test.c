@@ -82,7 +82,8 @@ START_TEST(back_edge_of_another_frame) {
 }
 END_TEST
 
-// The Exit reads what comes in, not what the Switch lets out: of its values the first leaves the loop, as in TensorFlow.
+// The Exit reads what comes in, not what the Switch lets out: of its values the first leaves the loop, as in
+// TensorFlow.
 START_TEST(exit_more_than_once) {
     Formula *f = &formula;
     Output x = placeholder(DT_float), m = merge(enter(formula_number(f, 2, DT_float), "a"));
@@ -157,7 +158,8 @@ static const struct {
     const char *type, *value;
     int wanted;
 } conditions[] = {
-    {"DT_FLOAT", "float [0 0]", 1}, {"DT_FLOAT", "float []", 0}, {"DT_FLOAT", "float [0]", 1}, {"DT_FLOAT", "float 0.5", 1},
+    {"DT_FLOAT", "float [0 0]", 1}, {"DT_FLOAT", "float []", 0}, {"DT_FLOAT", "float [0]", 1},
+    {"DT_FLOAT", "float 0.5", 1},
     {"DT_FLOAT", "float 0", 0}, {"DT_STRING", "[\"\"]", 1}, {"DT_STRING", "\"\"", 0}, {"DT_STRING", "\"x\"", 1},
     {"DT_INT8", "int8 0", 0}, {"DT_BOOL", "[false]", 1}, {"DT_BOOL", "bool []", 0}, {"DT_BOOL", "true", 1},
 };
@@ -165,7 +167,8 @@ static const struct {
 START_TEST(conditions_of_any_kind) {
     AUTO(text) Text nodes = {0};
     const char *type = conditions[_i].type;
-    text_format(&nodes, "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } } node { name: 'y' op: '%s' "
+    text_format(&nodes,
+                "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: %s } } } node { name: 'y' op: '%s' "
                 "input: 'p' attr { key: 'Tcond' value { type: %s } } attr { key: 'Tin' value { list { } } } attr { key: 'Tout' "
                 "value { list { type: DT_INT32 } } } " CALLS("then_branch", "yes") CALLS("else_branch", "no") " }", type,
                 _i % 2 ? "If" : "StatelessIf", type);

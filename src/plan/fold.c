@@ -1,10 +1,10 @@
-// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones whose
-// result takes no more than the constants that nobody else reads: these are dropped. And what constants say
-// of shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with waits
-// for no loss.
+// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones
+// whose result takes no more than the constants that nobody else reads: these are dropped. And what constants say of
+// shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with
+// waits for no loss.
 //
-// The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if it
-// ever does.
+// The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if
+// it ever does.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -33,7 +33,8 @@ static bool reads_shapes_of_scalars(const Node *node, bool flows) {
     if (flows || !(node_op(node)->flags & OP_FROM_SHAPES))
         return false;
     for (int i = 0; i < node->n_inputs; i++)
-        if (shape_of(node->inputs[i])->rank != 0 || dtype_is_ref(node->inputs[i].node->output_types[node->inputs[i].index]))
+        if (shape_of(node->inputs[i])->rank != 0 ||
+            dtype_is_ref(node->inputs[i].node->output_types[node->inputs[i].index]))
             return false;
     return true;
 }
@@ -80,7 +81,8 @@ static Status *compute(Draft *draft, const Node *node, Tensor *out) {
     NEED_MEMORY(inputs && in);
     for (int i = 0; i < node->n_inputs; i++) {
         Output from = node->inputs[i];
-        inputs[i] = from.node->value ? *from.node->value : (Tensor){.dtype = output_base_type(from), .shape = *shape_of(from)};
+        inputs[i] = from.node->value ? *from.node->value : (Tensor){.dtype = output_base_type(from),
+                                                                    .shape = *shape_of(from)};
         in[i] = &inputs[i];
     }
     StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .resources = draft->options->resources};

@@ -29,8 +29,8 @@ static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_
     int depth = 0;
     for (int32_t i = parent; i; i = f->frames.p[i].parent)
         depth++;
-    NEED(depth < MAX_NESTING, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): loops nest more than %d deep", NODE_ARGS(enter),
-         MAX_NESTING);
+    NEED(depth < MAX_NESTING, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): loops nest more than %d deep",
+         NODE_ARGS(enter), MAX_NESTING);
     int64_t parallel = node_int(enter, "parallel_iterations");
     PlanFrame frame = {
         .parent = parent, .child_index = f->frames.p[parent].n_children++,
@@ -88,7 +88,8 @@ static Status *place_node(Framing *f, int32_t i) {
     return OK;
 }
 
-// What NextIteration gives stays in its loop: a Merge of another frame would look for it in iterations that it isn't in.
+// What NextIteration gives stays in its loop: a Merge of another frame would look for it in iterations that it isn't
+// in.
 static Status *check_back_edges(const Framing *f, int32_t i) {
     const PlanNode *p = &f->plan->nodes[i];
     const Node *node = p->binding.node;

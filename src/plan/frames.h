@@ -2,6 +2,6 @@
 #pragma once
 #include "plan/plan.h"
 
-// Fills plan->frames, the nodes' frame and child, the slots' frame and place. INVALID_ARGUMENT naming a node whose inputs
-// come from different frames, or a loop whose parts are missing.
+// Fills plan->frames, the nodes' frame and child, the slots' frame and place. INVALID_ARGUMENT naming a node whose
+// inputs come from different frames, or a loop whose parts are missing.
 FALLIBLE Status *frames_find(Plan *plan);

@@ -2,8 +2,8 @@
 //
 // A node takes in the elementwise producers that nobody outside of the chain reads; choices (Select) and sums of lists
 // (AddN) count, and comparisons of which only choices are made. What they compute is computed for the chain's whole
-// output, so a producer joins only where its own output is as large: the same known extents, or unknown ones that may be
-// equal. Small outputs are left alone; there a chain costs more than its nodes.
+// output, so a producer joins only where its own output is as large: the same known extents, or unknown ones that may
+// be equal. Small outputs are left alone; there a chain costs more than its nodes.
 #include <stdlib.h>
 
 #include "graph/build.h"

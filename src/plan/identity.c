@@ -1,11 +1,13 @@
-// Identity — takes out nodes that pass their input on and order nothing, or nothing that their readers couldn't wait for.
+// Identity — takes out nodes that pass their input on and order nothing, or nothing that their readers couldn't wait
+// for.
 #include "plan/pass.h"
 
 enum { MOST_WAITS = 4 };  // that its readers take over
 
 // Deadness travels along control edges, so what control flow feeds is left alone.
 static bool may_leave_waiting(const Node *node) {
-    bool good = node->n_controls <= MOST_WAITS && node->uses.n <= MOST_WAITS && node_flow(node->inputs[0].node) == FLOW_NONE;
+    bool good = node->n_controls <= MOST_WAITS && node->uses.n <= MOST_WAITS &&
+        node_flow(node->inputs[0].node) == FLOW_NONE;
     for (int i = 0; i < node->n_controls; i++)
         good &= node_flow(node->controls[i]) == FLOW_NONE;
     for (size_t i = 0; i < node->uses.n; i++)

@@ -1,7 +1,7 @@
 // Loops, which — see loops.h: finds the frames of a graph and looks at each whether it is a straight loop.
 //
-// The innermost first: when they have become nodes, the loops around them may be straight too. A loop that isn't stays as it
-// is, and is run by propagation.
+// The innermost first: when they have become nodes, the loops around them may be straight too. A loop that isn't stays
+// as it is, and is run by propagation.
 #include <stdlib.h>
 
 #include "plan/loops.h"
@@ -15,7 +15,8 @@ static int32_t find_frame(Raising *r, Node *enter, int32_t parent) {
     for (size_t i = r->frames.n; i-- > 1;)
         if (r->frames.p[i].parent == parent && str_equal(node_str(r->frames.p[i].enter, "frame_name"), name))
             return (int32_t)i;
-    if (r->frames.n >= MOST_FRAMES || !vec_push(&r->frames, (LoopFrame){.parent = parent, .enter = enter, .straight = true}))
+    if (r->frames.n >= MOST_FRAMES || !vec_push(&r->frames, (LoopFrame){.parent = parent, .enter = enter,
+                                                                        .straight = true}))
         return -1;
     r->frames.p[parent].children++;
     return (int32_t)r->frames.n - 1;
@@ -154,8 +155,8 @@ static bool has_state(const Node *node) {
     return node_is_stateful(node) || op->open || op->update || op->replace || op->read;
 }
 
-// Which half of an iteration a node belongs to. False where the body reads of the other half what can't be had twice, or the
-// condition depends on the body.
+// Which half of an iteration a node belongs to. False where the body reads of the other half what can't be had twice,
+// or the condition depends on the body.
 static bool find_halves(Raising *r, LoopFrame *frame) {
     for (int32_t i = 0; i < frame->n; i++) {
         LoopedNode *looped = &r->nodes[r->by_frame[frame->first + i]];

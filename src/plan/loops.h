@@ -1,12 +1,13 @@
 // Loops — loops whose iterations are straight lists become nodes of their own.
 //
-// A loop of frames is straight where its variables go round by the book (Enter and NextIteration into a Merge, that into a
-// Switch by the loop's LoopCond, that into an Exit) and where nothing else in it switches, merges, starts or blocks. Such
-// a loop becomes one `_Loop` node with drafts of its own for what it does before, once and in each iteration: they pass
-// through the passes as every graph does, their plans are lists, and so may be the plan around them.
+// A loop of frames is straight where its variables go round by the book (Enter and NextIteration into a Merge, that
+// into a Switch by the loop's LoopCond, that into an Exit) and where nothing else in it switches, merges, starts or
+// blocks. Such a loop becomes one `_Loop` node with drafts of its own for what it does before, once and in each
+// iteration: they pass through the passes as every graph does, their plans are lists, and so may be the plan around
+// them.
 //
-// An iteration is turned by half: its list computes the next variables and from these whether there is another iteration.
-// So there is one list to an iteration, and beside it only the condition on the first values (`first`).
+// An iteration is turned by half: its list computes the next variables and from these whether there is another
+// iteration. So there is one list to an iteration, and beside it only the condition on the first values (`first`).
 #pragma once
 #include "plan/fixed_cache.h"
 #include "plan/pass.h"

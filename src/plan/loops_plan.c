@@ -1,9 +1,10 @@
-// Loops, planned — see loops.h: the parts of a loop pass through the passes, and what is the same in all iterations is taken
-// out of the body.
+// Loops, planned — see loops.h: the parts of a loop pass through the passes, and what is the same in all iterations is
+// taken out of the body.
 //
-// Taken out is what depends on invariants alone, has no state and does not fail differently for being alone: it runs once, when
-// it is known that there is a first iteration, so nothing runs that wouldn't have. Variables are read once, too, where
-// nothing in the loop writes to any. Small integers stay: a specialisation knows them where they are computed.
+// Taken out is what depends on invariants alone, has no state and does not fail differently for being alone: it runs
+// once, when it is known that there is a first iteration, so nothing runs that wouldn't have. Variables are read once,
+// too, where nothing in the loop writes to any. Small integers stay: a specialisation knows them where they are
+// computed.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -46,7 +47,8 @@ static bool is_small_integer(const Node *node, int output) {
 
 static bool may_write(const Node *node) {
     const Op *op = node_op(node);
-    return !op || op->update || op->replace || (op->flags & OP_WRITES) || op->flow == FLOW_CALL || op->flow == FLOW_LOOP;
+    return !op || op->update || op->replace || (op->flags & OP_WRITES) || op->flow == FLOW_CALL ||
+        op->flow == FLOW_LOOP;
 }
 
 static Status *copy_lasting(Splitting *s, Node *from) {
@@ -195,7 +197,8 @@ static bool has_reader(const Node *node) {
     return false;
 }
 
-// Where nothing writes to variables it doesn't matter when they are read: Keras lets all that an iteration gives wait for it.
+// Where nothing writes to variables it doesn't matter when they are read: Keras lets all that an iteration gives wait
+// for it.
 static void free_reads(Draft *body) {
     enum { DEPTH = 4 };
     const Graph *graph = body->graph;

@@ -1,4 +1,5 @@
-// Loops, written — see loops.h: copies a straight loop's nodes into drafts of their own and puts one node in their place.
+// Loops, written — see loops.h: copies a straight loop's nodes into drafts of their own and puts one node in their
+// place.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -27,8 +28,8 @@ static LoopedNode *of(const Writing *w, const Node *node) {
 
 // ---- nodes of a draft
 
-// As it is, without its edges, and not yet in the graph's lists. What it shares with the original lives as long as the graph
-// that it comes from.
+// As it is, without its edges, and not yet in the graph's lists. What it shares with the original lives as long as the
+// graph that it comes from.
 Status *loop_copy_node(Graph *graph, Node *from, Node **out) {
     Node *node = arena_aligned(&graph->arena, sizeof *node, _Alignof(Node));
     NEED_MEMORY(node);
@@ -58,7 +59,8 @@ static Status *make_arg(Writing *w, Output edge, const Shape *shape, bool lasts)
     int index = (int)w->args.n;
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
-    builder_init(&builder, w->draft->graph, STR("_Arg"), str_format(&arena, "_loop/%d/%.*s", index, STR_ARGS(edge.node->name)));
+    builder_init(&builder, w->draft->graph, STR("_Arg"), str_format(&arena, "_loop/%d/%.*s", index,
+                                                                    STR_ARGS(edge.node->name)));
     builder_device(&builder, w->frame->cond->device);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(output_base_type(edge)));
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(index));

@@ -1,9 +1,9 @@
 // Memory — packs intermediate values into one block: those that never live at once may share bytes.
 //
-// Greedy: one value after the other, each at the lowest offset where no value that overlaps it in time lies; the largest
-// first. Where that misses the lower bound, the most bytes alive at one node, other orders of the largest are tried. It is
-// quadratic, so of a plan with many values only the largest take part; the small rest shares blocks by size class, above
-// them.
+// Greedy: one value after the other, each at the lowest offset where no value that overlaps it in time lies; the
+// largest first. Where that misses the lower bound, the most bytes alive at one node, other orders of the largest are
+// tried. It is quadratic, so of a plan with many values only the largest take part; the small rest shares blocks by
+// size class, above them.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Order — the last pass: a placed graph becomes the flat arrays of a plan.
 //
-// Nodes go in an order that respects the edges (back edges into loops excepted). Values become slots; each slot knows its
-// readers, the slot whose memory it shares, and whether somebody may see it after the step.
+// Nodes go in an order that respects the edges (back edges into loops excepted). Values become slots; each slot knows
+// its readers, the slot whose memory it shares, and whether somebody may see it after the step.
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,8 +287,8 @@ static Node *goes_on(const Node *node) {
     return op && !next->mark && !op->update ? next : NULL;
 }
 
-// Puts nodes right behind what only they read: a variable's first value is drawn, scaled and assigned before the next one is
-// drawn. `order` is one that respects the edges. A node's mark is what it waits for, -1 when it has its place.
+// Puts nodes right behind what only they read: a variable's first value is drawn, scaled and assigned before the next
+// one is drawn. `order` is one that respects the edges. A node's mark is what it waits for, -1 when it has its place.
 static Status *bring_forward(Node **order, size_t n) {
     Node **old = malloc((n + 1) * sizeof *old);
     NEED_MEMORY(old);

@@ -1,8 +1,8 @@
 // Partition — puts Send and Recv where an edge crosses from one memory to another.
 //
-// One tensor goes once per destination device: all its readers there share one Recv. Inside a process the Recv is ordered
-// behind its Send, so it never waits, and it takes part in loops like any node. Values that both ends keep in host memory
-// (int32, strings, resources, declared host inputs and outputs) cross without a copy.
+// One tensor goes once per destination device: all its readers there share one Recv. Inside a process the Recv is
+// ordered behind its Send, so it never waits, and it takes part in loops like any node. Values that both ends keep in
+// host memory (int32, strings, resources, declared host inputs and outputs) cross without a copy.
 #include <stdlib.h>
 
 #include "graph/build.h"

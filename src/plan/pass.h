@@ -1,4 +1,5 @@
-// Passes — pure functions over a plan's own graph, each testable alone and switchable (MILLRACE_PASSES=-fold,-fuse ...).
+// Passes — pure functions over a plan's own graph, each testable alone and switchable (MILLRACE_PASSES=-fold,-fuse
+// ...).
 //
 // A fed or fetched edge is a wall: no pass merges, fuses or renames what crosses it. Fed edges read `_Feed` nodes and
 // fetched edges end in `_Fetch` nodes, so a pass that respects edges respects the wall without knowing it.
@@ -47,7 +48,8 @@ FALLIBLE Status *pass_fuse(Draft *draft);
 bool control_may_pass_over(const Draft *draft, const Node *node);
 FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
 FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
-FALLIBLE Status *pass_requests(Draft *draft);  // INVALID_ARGUMENT where devices are asked for that are not there, or not together
+FALLIBLE Status *pass_requests(Draft *draft);  // INVALID_ARGUMENT where devices are asked for that are not there, or
+                                               // not together
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
 FALLIBLE Status *pass_loops(Draft *draft);     // loops of straight iterations become nodes (plan/loops.h)
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories

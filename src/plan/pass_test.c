@@ -98,7 +98,8 @@ static Tensor odd_numbers(DType dtype, Shape shape) {
 static void fuses_to(Output x, Output y, int nodes, int selects) {
     GOOD(formula.status);
     ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "_Fused"), nodes);
-    ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "Select") + count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "SelectV2"),
+    ck_assert_int_eq(count_of(BIT(PASS_FUSE), &x, 1, &y, 1, "Select") + count_of(BIT(PASS_FUSE), &x, 1, &y, 1,
+                                                                                 "SelectV2"),
                      selects);
     Shape shape = x.node->output_shapes[0];
     shape.dims[0] = shape.dims[0] < 0 ? 600 : shape.dims[0];
@@ -269,7 +270,8 @@ END_TEST
 START_TEST(contracts_sums_whatever_the_batches) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(-1, 6, 6, 8)), one = constant_ramp(SHAPE(1, 6, 6, 8), 0.1f);
-    Output unknown = OpWith("PlaceholderWithDefault", ATTRS({"shape", {.kind = ATTR_SHAPE, .shape = &SHAPE(-1, 6, 6, 8)}}),
+    Output unknown = OpWith("PlaceholderWithDefault", ATTRS({"shape",
+                                                             {.kind = ATTR_SHAPE, .shape = &SHAPE(-1, 6, 6, 8)}}),
                             one);
     const Output others[] = {Neg(x), unknown};
     for (int i = 0; i < 2; i++) {
@@ -312,7 +314,8 @@ START_TEST(contracts_products) {
             check_contracted(x, SHAPE(1, 48), y);
             check_contracted(x, SHAPE(0, 48), y);
         }
-    Output matrix = Add(MatMul(x, constant_ramp(SHAPE(48, 40), 0.02f), false, false), constant_ramp(SHAPE(1, 40), 0.1f));
+    Output matrix = Add(MatMul(x, constant_ramp(SHAPE(48, 40), 0.02f), false, false),
+                        constant_ramp(SHAPE(1, 40), 0.1f));
     ck_assert_int_eq(contracted_count(x, &matrix, 1, "MatMul"), 1);
 }
 END_TEST
@@ -321,7 +324,8 @@ END_TEST
 START_TEST(products_keep_weights_while_they_are_the_same) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(4, 256));
-    FormulaAttr attrs[] = {TYPE_ATTR("dtype", DT_float), {"shape", {.kind = ATTR_SHAPE, .shape = &SHAPE(256, 256)}}, {0}};
+    FormulaAttr attrs[] = {TYPE_ATTR("dtype", DT_float), {"shape", {.kind = ATTR_SHAPE, .shape = &SHAPE(256, 256)}},
+                           {0}};
     Output handle = formula_op(f, "VarHandleOp", NULL, 0, attrs);
     Output read = OpWith("ReadVariableOp", ATTRS(TYPE_ATTR("dtype", DT_float)), handle);
     Output y = MatMul(x, read, false, false), value = constant_ramp(SHAPE(256, 256), 0.02f);
@@ -709,7 +713,8 @@ START_TEST(products_are_summed_at_once) {
     summed_at_once(x, Neg(sum_along(product, 1, false)), 1);
     summed_at_once(x, Neg(sum_along(product, -1, true)), 1);
     summed_at_once(x, Neg(MatMul(product, by, false, false)), 1);
-    summed_at_once(x, Neg(MatMul(Reshape(Mul(ExpandDims(a, Int(1)), Reshape(b, deep)), Ints(-1, 70)), by, false, false)), 1);
+    summed_at_once(x, Neg(MatMul(Reshape(Mul(ExpandDims(a, Int(1)), Reshape(b, deep)), Ints(-1, 70)), by, false,
+                                 false)), 1);
     summed_at_once(x, Neg(MatMul(product, by_other, false, false)), 0);
     summed_at_once(x, Neg(sum_along(product, 0, false)), 0);
     summed_at_once(x, Neg(sum_along(Mul(a, Slice(b, Ints(0, 0), Ints(1, 70))), 1, false)), 0);

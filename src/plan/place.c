@@ -79,7 +79,8 @@ static void list_devices(const DeviceSet *devices, Text *out) {
 static Status *no_such_device(const Placing *p, const Node *node) {
     AUTO(text) Text names = {0};
     list_devices(p->draft->options->devices, &names);
-    FAIL(INVALID_ARGUMENT, "{{node %.*s}} (%.*s): Cannot assign a device for operation %.*s: it was explicitly assigned to "
+    FAIL(INVALID_ARGUMENT,
+         "{{node %.*s}} (%.*s): Cannot assign a device for operation %.*s: it was explicitly assigned to "
          "%.*s but available devices are [ %.*s ]. Make sure the device specification refers to a valid device.",
          NODE_ARGS(node), STR_ARGS(node->name), STR_ARGS(node->device), STR_ARGS(text_str(&names)));
 }
@@ -106,7 +107,8 @@ static Status *no_common_device(const Placing *p, const Node *a, const Node *b) 
     AUTO(text) Text members = {0};
     list_devices(p->draft->options->devices, &names);
     list_members(p, find_group(p, a->id), find_group(p, b->id), &members);
-    FAIL(INVALID_ARGUMENT, "{{node %.*s}} (%.*s): Cannot colocate nodes {{colocation_node %.*s}} and {{colocation_node %.*s}}: "
+    FAIL(INVALID_ARGUMENT,
+         "{{node %.*s}} (%.*s): Cannot colocate nodes {{colocation_node %.*s}} and {{colocation_node %.*s}}: "
          "no device does what all of their group ask for: [ %.*s ]; available devices are [ %.*s ]", NODE_ARGS(a),
          STR_ARGS(a->name), STR_ARGS(b->name), STR_ARGS(text_str(&members)), STR_ARGS(text_str(&names)));
 }
@@ -256,7 +258,8 @@ static int choose(const Placing *p, const uint64_t *feasible) {
     return best;
 }
 
-// "x: (Add): /job:localhost/replica:0/task:0/device:CPU:0", as TensorFlow says it. One call a line, so that lines stay whole.
+// "x: (Add): /job:localhost/replica:0/task:0/device:CPU:0", as TensorFlow says it. One call a line, so that lines stay
+// whole.
 static void log_placement(const Graph *graph) {
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const Node *node = graph->nodes.p[i];
@@ -284,7 +287,8 @@ static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool ass
     size_t n = draft->graph->nodes.n;
     size_t words = ((size_t)draft->options->devices->n + WORD_BITS - 1) / WORD_BITS;
     Placing placing = {.draft = draft, .words = words, .group = calloc(n + 1, sizeof(int32_t)),
-                       .feasible = calloc(n + 1, words * sizeof(uint64_t)), .able = calloc(n + 1, words * sizeof(uint64_t))};
+                       .feasible = calloc(n + 1, words * sizeof(uint64_t)),
+                       .able = calloc(n + 1, words * sizeof(uint64_t))};
     Status *status = placing.group && placing.feasible && placing.able ? groups(&placing) : OUT_OF_MEMORY;
     if (!status && assigns)
         status = assign(&placing);
@@ -295,8 +299,8 @@ static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool ass
     return status;
 }
 
-// What is asked for must be possible even where folding will leave nothing of it. Nodes that stand for a plan's own loops
-// (plan/loops.h) can't be asked for.
+// What is asked for must be possible even where folding will leave nothing of it. Nodes that stand for a plan's own
+// loops (plan/loops.h) can't be asked for.
 Status *pass_requests(Draft *draft) {
     const Graph *graph = draft->graph;
     bool any = false;

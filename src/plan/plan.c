@@ -80,9 +80,11 @@ static size_t constants_bytes(const Plan *plan) {
 }
 
 static size_t plan_bytes(const Plan *plan) {
-    enum { NODE = 400, SLOT = 160 };  // of a step: its kernels, its list, what dynamic nodes were prepared for; its values
+    enum { NODE = 400, SLOT = 160 };  // of a step: its kernels, its list, what dynamic nodes were prepared for; its
+                                      // values
     const Graph *graph = plan->graph;
-    return sizeof *plan + arena_held(&plan->arena) + arena_held(&graph->arena) + graph->nodes.room * sizeof *graph->nodes.p +
+    return sizeof *plan + arena_held(&plan->arena) + arena_held(&graph->arena) + graph->nodes.room *
+        sizeof *graph->nodes.p +
            graph->names.room * sizeof *graph->names.entries + (size_t)plan->n_nodes * NODE +
            (size_t)plan->n_slots * SLOT + constants_bytes(plan);
 }

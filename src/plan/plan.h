@@ -1,8 +1,8 @@
 // Plan — what a session runs for one signature of feeds, fetches and targets: the graph as flat arrays, immutable.
 //
-// A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). A specialisation (plan/fixed.h)
-// adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A step (run/step.h) is the
-// private state of one run.
+// A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). A specialisation
+// (plan/fixed.h) adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A step
+// (run/step.h) is the private state of one run.
 #pragma once
 #include "device/binding.h"
 #include "thread/mutex.h"
@@ -20,7 +20,8 @@ typedef struct {
     int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
     int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
     int32_t frame;         // the loop it runs in; 0 is the step itself
-    int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the one it is in; FLOW_LOOP: of plan->loops
+    int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the one it is in; FLOW_LOOP: of
+                           // plan->loops
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
     int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants, of a started
                            // node among plan->starts
@@ -82,12 +83,13 @@ typedef struct {
     IterationNode *states; // n_nodes, by place; one block with the slots
 } PlanFrame;
 
-// A loop that is one node (plan/loops.h): its inputs are the variables' first values and what doesn't change, its outputs
-// last values of variables. Each part is a plan of its own, which the node's plan owns.
+// A loop that is one node (plan/loops.h): its inputs are the variables' first values and what doesn't change, its
+// outputs last values of variables. Each part is a plan of its own, which the node's plan owns.
 typedef struct {
     struct Plan *first;    // variables, invariants -> whether there is a first iteration
     struct Plan *lasting;  // invariants -> what is computed from them alone, once, if there is one; NULL: nothing
-    struct Plan *body;     // variables, invariants, what lasts -> the next variables, whether there is another iteration
+    struct Plan *body;     // variables, invariants, what lasts -> the next variables, whether there is another
+                           // iteration
     int32_t n_variables, n_invariants;
     int32_t *results;      // by output: the variable
 } PlanLoop;
@@ -138,10 +140,12 @@ struct Plan {
     const Device **queues; // the devices of its nodes that do their work later: a step ends when they are done
     int32_t n_queues;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
-    bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of listed
+    bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of
+                           // listed
     bool partial;          // made for a partial run: feeds arrive later
     bool waits;            // some node is started, or blocks: a step may take as long as the world outside
-    size_t bytes;          // that it costs to keep, with one step and without its specialisations; no weights of the graph
+    size_t bytes;          // that it costs to keep, with one step and without its specialisations; no weights of the
+                           // graph
     int threads;           // a kernel's limit
     int inter_threads;     // nodes that run at once, see PlanOptions
     struct FixedCache *cache;       // the session's; its lock guards the next four
@@ -177,6 +181,7 @@ typedef struct PlanOptions {
     bool log_placement;    // a line per node on stderr
 } PlanOptions;
 
-// The whole way: prune, passes, place, partition, order. INVALID_ARGUMENT: a missing feed, a fetch of a fed edge, a cycle;
+// The whole way: prune, passes, place, partition, order. INVALID_ARGUMENT: a missing feed, a fetch of a fed edge, a
+// cycle;
 // UNIMPLEMENTED: a node that the step needs has no kernel. Errors name the node.
 FALLIBLE Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out);

@@ -50,8 +50,8 @@ static int feed_of(const Pruning *p, const Met *met, Output edge) {
     return -1;
 }
 
-// The feed that stands for the whole node: a placeholder whose value is given has nothing left to do, and who waits for it
-// has waited. A node with inputs or effects runs even where its value is fed, for the sake of those who wait for it.
+// The feed that stands for the whole node: a placeholder whose value is given has nothing left to do, and who waits for
+// it has waited. A node with inputs or effects runs even where its value is fed, for the sake of those who wait for it.
 static int feed_for_node(const Pruning *p, Node *node) {
     bool bare = node->n_inputs == 0 && node->n_outputs == 1 && !node->type->signature.stateful;
     return bare ? feed_of(p, met_find(p, node), (Output){node, 0}) : -1;
@@ -93,8 +93,8 @@ static Status *check_signature(Pruning *p, const Graph *graph) {
         met->fed = i + 1;
     }
     for (int i = 0; i < s->n_fetches; i++)
-        NEED(feed_of(p, met_find(p, s->fetches[i].node), s->fetches[i]) < 0, INVALID_ARGUMENT, "%.*s:%d is both fed and fetched.",
-             STR_ARGS(s->fetches[i].node->name), s->fetches[i].index);
+        NEED(feed_of(p, met_find(p, s->fetches[i].node), s->fetches[i]) < 0, INVALID_ARGUMENT,
+             "%.*s:%d is both fed and fetched.", STR_ARGS(s->fetches[i].node->name), s->fetches[i].index);
     for (int i = 0; i < s->n_targets; i++)
         NEED(s->targets[i] && s->targets[i]->graph == graph, INVALID_ARGUMENT,
              "a target is not in the session's graph");
@@ -131,7 +131,8 @@ static Status *check_fed(const Node *node) {
     return OK;
 }
 
-// A node as it is, with room for its edges. Attributes, types and shapes are shared with the original, which the session keeps.
+// A node as it is, with room for its edges. Attributes, types and shapes are shared with the original, which the
+// session keeps.
 static Status *copy_node(Pruning *p, Node *from) {
     Graph *graph = p->draft->graph;
     TRY(check_fed(from));

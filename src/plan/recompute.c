@@ -1,9 +1,11 @@
-// Recompute (rematerialisation) — offers to compute values again, just before they are read late, instead of keeping them so long.
+// Recompute (rematerialisation) — offers to compute values again, just before they are read late, instead of keeping
+// them so long.
 //
-// What a backward pass reads of the forward pass is most of a step's memory. Some of it comes, by one pass over memory, from
-// what is kept anyway: a normalised image from the image. Which ops can do that they say themselves (Op.recompute). In front
-// of the late readers stands a node that is another name for the value; whether it computes it instead is for the
-// specialisation to say, which knows the sizes (recompute_choose.c). Wherever nothing is fixed it stays a name.
+// What a backward pass reads of the forward pass is most of a step's memory. Some of it comes, by one pass over memory,
+// from what is kept anyway: a normalised image from the image. Which ops can do that they say themselves
+// (Op.recompute). In front of the late readers stands a node that is another name for the value; whether it computes it
+// instead is for the specialisation to say, which knows the sizes (recompute_choose.c). Wherever nothing is fixed it
+// stays a name.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -41,8 +43,8 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// The place of the first late reader of output 0: behind the longest time without any, which begins at `*early`. 0: there
-// is none.
+// The place of the first late reader of output 0: behind the longest time without any, which begins at `*early`. 0:
+// there is none.
 static int32_t first_late(const Draft *draft, const Node *node, int32_t *early) {
     int32_t places[MOST_READERS + 1], n = 0, widest = LEAST_BETWEEN, late = 0;
     if (last_read(draft, (Output){(Node *)node, 0}) < 0)

@@ -1,7 +1,9 @@
-// Recompute, choice — which of the values that could be computed again are: as few as lower the most that is live at once.
+// Recompute, choice — which of the values that could be computed again are: as few as lower the most that is live at
+// once.
 //
-// The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of them
-// together may take a small part of what the step takes. What turns out to lie nowhere near the fullest time is kept after all.
+// The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of
+// them together may take a small part of what the step takes. What turns out to lie nowhere near the fullest time is
+// kept after all.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -9,7 +11,8 @@
 
 enum {
     LEAST_BYTES = 1 << 20,       // of a value
-    SMALL_PART = 64,             // what is so much smaller than the value may be kept longer for it; so may little time pass
+    SMALL_PART = 64,             // what is so much smaller than the value may be kept longer for it; so may little time
+                                 // pass
     BYTES_PER_NS = 8,            // read and written
     LEAST_GAIN = 32,             // less than this part of all memory is not worth it
     WORK = 1 << 26,              // times and candidates looked at
@@ -118,7 +121,8 @@ static bool has_sources(const Choice *choice, const Candidate *c) {
     const Specialising *s = choice->s;
     for (int in = 1; in < s->plan->nodes[c->node].binding.n_in; in++) {
         int32_t slot = input_slot(s, c, in), owner = specialising_owner(s, slot);
-        if (specialising_in_arena(s, owner) && choice->until[owner] < c->node && bytes_of(s, slot) > c->bytes / SMALL_PART)
+        if (specialising_in_arena(s, owner) && choice->until[owner] < c->node &&
+            bytes_of(s, slot) > c->bytes / SMALL_PART)
             return false;
     }
     return true;

@@ -1,4 +1,5 @@
-// Recompute tests — what is computed again for a backward pass is the same to the bit, saves memory, and only where it pays.
+// Recompute tests — what is computed again for a backward pass is the same to the bit, saves memory, and only where it
+// pays.
 #include <check.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ static void differentiate(Net *net, Output loss, const Output *dy) {
     GOOD(autodiff_gradients(graph, STR("g"), &loss, 1, net->filters, net->n, dy, net->gradients));
 }
 
-static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Output *more, const Tensor *fed, Plan **out_plan) {
+static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Output *more, const Tensor *fed,
+                       Plan **out_plan) {
     Output fetches[2 * MOST];
     for (int i = 0; i < net->n; i++)
         fetches[i] = net->gradients[i];
@@ -223,8 +225,8 @@ END_TEST
 
 // ---------------------------------------- the rest of a step runs late
 
-// Between the passes a variable is read, which has a new shape in the second step: the backward pass then runs late, over
-// values that were not kept.
+// Between the passes a variable is read, which has a new shape in the second step: the backward pass then runs late,
+// over values that were not kept.
 START_TEST(a_late_rest_finds_its_values) {
     Formula *f = &formula;
     Net net = {.training = true};

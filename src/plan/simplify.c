@@ -15,7 +15,8 @@ Status *pass_simplify(Draft *draft) {
         if (!op || !op->simplify || node->n_controls || node->n_outputs > MOST_RESULTS || draft_is_target(draft, node))
             continue;
         Output results[MOST_RESULTS] = {0};
-        Formula f = {.graph = draft->graph, .scope = node->name, .device = node->device, .node = node, .x = node->inputs,
+        Formula f = {.graph = draft->graph, .scope = node->name, .device = node->device, .node = node,
+                     .x = node->inputs,
                      .results = results, .n_x = node->n_inputs, .n_y = node->n_outputs};
         if (flows && node->n_inputs)
             f.before = node->inputs[0].node;  // new constants belong to the same frame

@@ -55,7 +55,8 @@ START_TEST(factors_become_part_of_filters) {
     Output conv = OpWith("Conv2D", STRIDES(1), x, constant_ramp(SHAPE(3, 3, 4, 8), 0.02f));
     Output other = OpWith("Conv2D", STRIDES(2), x, constant_ramp(SHAPE(3, 3, 4, 8), 0.03f));
     Output depthwise = OpWith("DepthwiseConv2dNative", STRIDES(1), x, constant_ramp(SHAPE(3, 3, 4, 2), 0.05f));
-    Output turned = OpWith("Conv2DBackpropInput", STRIDES(2), Ints(2, 12, 12, 8), constant_ramp(SHAPE(2, 2, 8, 4), 0.05f), x);
+    Output turned = OpWith("Conv2DBackpropInput", STRIDES(2), Ints(2, 12, 12, 8),
+                           constant_ramp(SHAPE(2, 2, 8, 4), 0.05f), x);
     Output ys[] = {normalised(conv, 8, 1), normalised(Op("BiasAdd", other, bias), 8, 4), normalised(depthwise, 8, 4),
                    normalised(turned, 8, 1)};
     GOOD(f->status);
@@ -114,7 +115,8 @@ START_TEST(factors_stay_where_they_are_no_part_of_filters) {
     Output other = OpWith("Conv2D", STRIDES(1), x, constant_ramp(SHAPE(3, 3, 4, 8), 0.02f));
     Output rows = Mul(other, constant_ramp(SHAPE(8, 1), 0.1f));
     Output planes = OpWith("Conv2D", ATTRS(INTS_ATTR("strides", 1, 1, 1, 1), TEXT_ATTR("padding", "SAME"),
-                                           TEXT_ATTR("data_format", "NCHW")), x, constant_ramp(SHAPE(3, 3, 8, 4), 0.02f));
+                                           TEXT_ATTR("data_format", "NCHW")), x,
+                                           constant_ramp(SHAPE(3, 3, 8, 4), 0.02f));
     Output columns = Mul(planes, constant_ramp(SHAPE(4), 0.1f));
     GOOD(f->status);
     ck_assert_int_eq(count_of(passes, &x, 1, read_twice, 2, "Mul"), 1);
@@ -128,7 +130,8 @@ END_TEST
 START_TEST(loops_keep_what_ops_expand_to) {
     Formula *f = &formula;
     Output x = placeholder(SHAPE(2, 3, 4)), w = constant_ramp(SHAPE(4, 5), 0.1f);
-    AttrValue frame = {.kind = ATTR_STRING, .s = STR("loop")}, equation = {.kind = ATTR_STRING, .s = STR("abc,cd->abd")};
+    AttrValue frame = {.kind = ATTR_STRING, .s = STR("loop")},
+        equation = {.kind = ATTR_STRING, .s = STR("abc,cd->abd")};
     AttrValue constant = {.kind = ATTR_BOOL, .b = true};
     Output in = formula_op(f, "Enter", &x, 1, ATTRS({"frame_name", frame}));
     Output held = formula_op(f, "Enter", &w, 1, ATTRS({"frame_name", frame}, {"is_constant", constant}));

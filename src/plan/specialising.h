@@ -1,5 +1,5 @@
-// Specialising — what the parts of the partial evaluation share: fixed.c walks the nodes, fixed_memory.c gives values their
-// places, recompute_choose.c chooses which are computed again instead of being kept.
+// Specialising — what the parts of the partial evaluation share: fixed.c walks the nodes, fixed_memory.c gives values
+// their places, recompute_choose.c chooses which are computed again instead of being kept.
 #pragma once
 #include "plan/fixed.h"
 

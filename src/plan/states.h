@@ -1,4 +1,5 @@
-// NodeStates — what a session keeps of its stateful nodes across plans: the device they live on and their kernel's state.
+// NodeStates — what a session keeps of its stateful nodes across plans: the device they live on and their kernel's
+// state.
 //
 // Keyed by the node of the session's graph, so RandomUniform goes on with its stream whichever fetches run it, and the
 // first plan that holds a variable fixes its device for all later ones.

@@ -1,12 +1,13 @@
-// Wait — takes out waiting that no step can tell. TensorFlow's Python lets whoever reads one gradient of a node wait for all
-// of them, by identities behind a NoOp; that holds gradients back from the variables that they change.
+// Wait — takes out waiting that no step can tell. TensorFlow's Python lets whoever reads one gradient of a node wait
+// for all of them, by identities behind a NoOp; that holds gradients back from the variables that they change.
 //
-// 1. Who reads an identity that waits reads its input and waits itself. 2. Who waits for a NoOp waits for what that waits
-// for. 3. A calculation that waits for a calculation needn't: only for what of its past has a state, and is not of the
-// waiter's own past anyway. An update still waits, so that who reads the variable has read it. 4. Where constants wait,
-// their readers do instead, so that what depends on constants alone can be folded.
+// 1. Who reads an identity that waits reads its input and waits itself. 2. Who waits for a NoOp waits for what that
+// waits for. 3. A calculation that waits for a calculation needn't: only for what of its past has a state, and is not
+// of the waiter's own past anyway. An update still waits, so that who reads the variable has read it. 4. Where
+// constants wait, their readers do instead, so that what depends on constants alone can be folded.
 //
-// Plans with control flow stay as they are: deadness travels along waits. So do those of partial runs, whose feeds come late.
+// Plans with control flow stay as they are: deadness travels along waits. So do those of partial runs, whose feeds come
+// late.
 #include <stdlib.h>
 
 #include "plan/pass.h"

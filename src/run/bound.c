@@ -1,4 +1,5 @@
-// Bound — see step.h: the arrays of a step for each specialisation that it has run, and the memory that they point into.
+// Bound — see step.h: the arrays of a step for each specialisation that it has run, and the memory that they point
+// into.
 //
 // A step belongs to one thread at a time, so it finds what it has run without a lock, and writes nothing that another
 // thread reads. Binding costs 10 ns a node; a shape that was seen before costs a comparison and a look into a table.

@@ -9,7 +9,8 @@ RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed);
 RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen);
 void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
 // ---- bound.c
-// Binds the step to the specialisation for these shapes; to none (step->fixed is NULL) where it shall run late this time.
+// Binds the step to the specialisation for these shapes; to none (step->fixed is NULL) where it shall run late this
+// time.
 FALLIBLE Status *step_bind(Step *step, const Tensor *const *keys);
 FALLIBLE Status *step_unbind(Step *step);  // its own arrays: late, or propagated
 void step_rest_memory(Step *step);
@@ -31,11 +32,12 @@ Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's
 Status *run_recv(Kernel *k);
 
 // ---- waits.c: for plans with waves
-// Begins what can be; `*out_keys` are the shapes to specialise for, NULL where something of which no shape is known is awaited.
+// Begins what can be; `*out_keys` are the shapes to specialise for, NULL where something of which no shape is known is
+// awaited.
 FALLIBLE Status *waits_begin(Step *step, const Tensor *const *feeds, const Tensor *const **out_keys);
 Status *run_start(Kernel *k);              // a started node in its place
-// Waits for all that was begun, and puts what the wave's nodes gave into the slots. Sets `*out_as_expected` to false where the
-// step's specialisation is for other shapes.
+// Waits for all that was begun, and puts what the wave's nodes gave into the slots. Sets `*out_as_expected` to false
+// where the step's specialisation is for other shapes.
 FALLIBLE Status *waits_wave(Step *step, int32_t wave, bool *out_as_expected);
 // The step is over, by `status`: nothing that was begun is left.
 FALLIBLE Status *waits_end(Step *step, Status *status);

@@ -1,7 +1,7 @@
 // List — runs a plan without control flow: node after node, fixed ones as they are prepared, late ones with a check.
 //
-// A fixed node may find that the world has changed since it was prepared (a variable of another shape): from there on the
-// rest of the plan runs late, over the values that are there.
+// A fixed node may find that the world has changed since it was prepared (a variable of another shape): from there on
+// the rest of the plan runs late, over the values that are there.
 #include "run/kernels.h"
 #include "run/stress.h"
 

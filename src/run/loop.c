@@ -1,9 +1,9 @@
 // Loop — runs a loop that is one node: its list again and again, as long as that says so.
 //
-// The list is a step of its own, which belongs to the step that the node is in. It is bound to a specialisation for the shapes
-// that the variables have; where they change it runs late until they have been the same for two iterations. A variable is
-// handed on by its buffer. Where its next value needs one of the same size, that of the value before last serves again: two
-// buffers take turns.
+// The list is a step of its own, which belongs to the step that the node is in. It is bound to a specialisation for the
+// shapes that the variables have; where they change it runs late until they have been the same for two iterations. A
+// variable is handed on by its buffer. Where its next value needs one of the same size, that of the value before last
+// serves again: two buffers take turns.
 #include <stdlib.h>
 
 #include "plan/fixed_cache.h"
@@ -173,8 +173,8 @@ static bool shapes_are_seen(const LoopRun *run) {
     return true;
 }
 
-// Binds the body to the specialisation for the variables' shapes, or makes one when an iteration with such has run late.
-// `late`: whether the one before this has.
+// Binds the body to the specialisation for the variables' shapes, or makes one when an iteration with such has run
+// late. `late`: whether the one before this has.
 static Status *choose(LoopRun *run, bool late) {
     Step *body = run->body;
     if (run->bound && run->steady && body->fixed)
@@ -206,7 +206,8 @@ static void give(LoopRun *run) {
     const Plan *plan = body->plan;
     for (int32_t i = 0; i < run->n_feeds; i++) {
         int32_t slot = plan->feeds[i].slot;
-        bool variable = i < run->n_variables, counted = plan->slots[slot].escapes || (!variable && is_stamped(&run->values[i]));
+        bool variable = i < run->n_variables, counted = plan->slots[slot].escapes ||
+            (!variable && is_stamped(&run->values[i]));
         if (!variable && run->bound && !counted)
             continue;
         if (counted)

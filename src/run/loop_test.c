@@ -329,7 +329,8 @@ START_TEST(failures) {
     int x = variable(&l, feeds[1]);
     below(&l, feeds[0]);
     count(&l);
-    Output checked = formula_3(f, "GatherV2", Exp(invariant(&l, feeds[1])), invariant(&l, feeds[2]), invariant(&l, Int(0)));
+    Output checked = formula_3(f, "GatherV2", Exp(invariant(&l, feeds[1])), invariant(&l, feeds[2]),
+                               invariant(&l, Int(0)));
     next(&l, x, Add(now(&l, x), checked));
     Output y = result(&l, x);
     for (int turns = 0; turns < 3; turns++) {
@@ -368,7 +369,8 @@ START_TEST(variables_of_the_session) {
     AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
     for (int changes = 0; changes < 2; changes++) {
         Output feeds[] = {fed(DT_int32, SCALAR_SHAPE)};
-        Output handle = formula_op(f, "VarHandleOp", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", shape_value},
+        Output handle = formula_op(f, "VarHandleOp", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float),
+                                                                    {"shape", shape_value},
                                    {"shared_name", ATTR_OF_STRING(changes ? STR("a") : STR("b"))}));
         Output start = OpWith("AssignVariableOp", ATTRS(TYPE_ATTR("dtype", DT_float)), handle, Number(1, DT_float));
         Output zero = Int(0);

@@ -33,7 +33,8 @@ static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *i
     p->ready.p[p->ready.n++] = (Ready){node, iteration};
 }
 
-static __attribute__((noinline)) void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
+static __attribute__((noinline)) void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration,
+                                                       bool dead) {
     const PlanNode *node = &p->plan->nodes[edge->node];
     IterationNode *state = &iteration->nodes[edge->place];
     if (edge->input == CONTROL)
@@ -231,8 +232,8 @@ static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iter
     tell(p, node, to, EVERY);
 }
 
-// An Exit that does not read the Switch which ends the loop has a value in each iteration: the first one leaves, and who waits
-// outside is told once.
+// An Exit that does not read the Switch which ends the loop has a value in each iteration: the first one leaves, and
+// who waits outside is told once.
 static void exit_frame(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
     if (frame->exited[node->position])
@@ -266,8 +267,8 @@ static inline void node_done(Propagation *p, const PlanNode *node, Iteration *it
     node_ends(p, node, iteration);
 }
 
-// Where the node finds its inputs, and new values for its outputs; false when memory is out. `out_last` are the inputs that
-// only this node has yet to read: their buffers may be written over.
+// Where the node finds its inputs, and new values for its outputs; false when memory is out. `out_last` are the inputs
+// that only this node has yet to read: their buffers may be written over.
 static inline bool point(Propagation *p, const PlanNode *node, Iteration *iteration, Tensor **pointers,
                          uint32_t *out_last) {
     uint32_t last = 0;
@@ -653,8 +654,8 @@ static Status *copy_fetches(const Step *step, Tensor *const *fetches) {
         const Tensor *slot = &step->slots[step->plan->fetches[i].slot];
         if (fetches[i])
             status = slot->data ? step_copy_fetch(step, &step->plan->fetches[i], fetches[i])
-                                : status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "fetch %d was not computed: it is on a "
-                                             "branch that was not taken", i);
+                                : status_new(INVALID_ARGUMENT, __FILE__, __LINE__,
+                                             "fetch %d was not computed: it is on a " "branch that was not taken", i);
     }
     for (i -= 2; status && i >= 0; i--)
         if (fetches[i])

@@ -1,4 +1,5 @@
-// Propagation tests — loops in loops under windows of any size, values shared and passed on, dead loops, failures inside.
+// Propagation tests — loops in loops under windows of any size, values shared and passed on, dead loops, failures
+// inside.
 #include <check.h>
 #include <stdio.h>
 
@@ -51,7 +52,8 @@ static void node(Text *text, const char *name, const char *op, const char *type,
 }
 
 static void constant(Text *text, const char *name, int value) {
-    text_format(text, "node { name: '%s' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' "
+    text_format(text,
+                "node { name: '%s' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' "
                 "value { tensor { dtype: DT_INT32 tensor_shape { } int_val: %d } } } } ", name, value);
 }
 
@@ -72,16 +74,19 @@ static const char *of(const Loop *loop, const char *rest) {
 
 static void enter(Text *text, const Loop *loop, const char *name, const char *from, bool is_constant) {
     char more[256];
-    snprintf(more, sizeof more, "attr { key: 'frame_name' value { s: '%s' } } attr { key: 'is_constant' value { b: %s } } "
-             "attr { key: 'parallel_iterations' value { i: %d } }", loop->name, is_constant ? "true" : "false", loop->parallel);
+    snprintf(more, sizeof more,
+             "attr { key: 'frame_name' value { s: '%s' } } attr { key: 'is_constant' value { b: %s } } "
+             "attr { key: 'parallel_iterations' value { i: %d } }", loop->name, is_constant ? "true" : "false",
+             loop->parallel);
     node(text, of(loop, name), "Enter", "DT_INT32", from, NULL, more);
 }
 
 #define MERGE_OF_TWO "attr { key: 'N' value { i: 2 } }"
 
-// `limit` turns of x = x + 1, or of the loop inside; "NAME_exit" is what comes out. Each turn also adds x + -x, so that a
-// result written over a value that is still to be read shows.
-static void write_loop(Text *text, const Loop *loop, const char *zero, const char *one, const char *limit, const char *x) {
+// `limit` turns of x = x + 1, or of the loop inside; "NAME_exit" is what comes out. Each turn also adds x + -x, so that
+// a result written over a value that is still to be read shows.
+static void write_loop(Text *text, const Loop *loop, const char *zero, const char *one, const char *limit,
+                       const char *x) {
     const char *type = "DT_INT32";
     enter(text, loop, "i", zero, false);
     enter(text, loop, "x", x, false);
@@ -120,7 +125,8 @@ static void write_loop(Text *text, const Loop *loop, const char *zero, const cha
 
 static void placeholder(Text *text, const char *name, const char *type) {
     char more[128];
-    snprintf(more, sizeof more, "attr { key: 'dtype' value { type: %s } } attr { key: 'shape' value { shape { } } }", type);
+    snprintf(more, sizeof more, "attr { key: 'dtype' value { type: %s } } attr { key: 'shape' value { shape { } } }",
+             type);
     node(text, name, "Placeholder", NULL, NULL, NULL, more);
 }
 

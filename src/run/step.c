@@ -106,7 +106,8 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     return OK;
 }
 
-// Empties the slots. Large memory rests between steps where whoever is next finds it (tensor/blocks.h): another plan, too.
+// Empties the slots. Large memory rests between steps where whoever is next finds it (tensor/blocks.h): another plan,
+// too.
 static void step_give_back(Step *step) {
     step_empty(step);
     step_rest_memory(step);
@@ -140,7 +141,8 @@ static Status *fetch_one(Step *step, const PlanEnd *end, Tensor *out) {
     Tensor *slot = &step->slots[end->slot];
     if (!slot->data)
         FAIL(INVALID_ARGUMENT, "the fetched value was not computed: it is on a branch that was not taken");
-    bool own = slot->buffer && buffer_is_unique(slot->buffer) && slot->layout == LAYOUT_PLAIN && slot->buffer->allocator &&
+    bool own = slot->buffer && buffer_is_unique(slot->buffer) && slot->layout == LAYOUT_PLAIN &&
+        slot->buffer->allocator &&
                slot->buffer->allocator->host && !slot->buffer->stamp && slot->data == slot->buffer->data;
     if (!own)
         return step_copy_fetch(step, end, out);
@@ -192,7 +194,8 @@ Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *
     for (int i = 0; i < plan->n_fetches; i++) {
         const PlanNode *p = fetches[i] ? &plan->nodes[plan->slots[plan->fetches[i].slot].producer] : NULL;
         int32_t wait = p ? waits[p - plan->nodes] : 0;
-        NEED(!wait, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): fetch %d can't be computed from the feeds that were given so "
+        NEED(!wait, INVALID_ARGUMENT,
+             "{{node %.*s}} (%.*s): fetch %d can't be computed from the feeds that were given so "
              "far: it waits for feed %d", NODE_ARGS(p->binding.node), i, wait - 1);
     }
     return OK;

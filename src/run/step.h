@@ -75,16 +75,19 @@ FALLIBLE Status *step_run(Plan *plan, const StepOptions *options, const Tensor *
 // ---- the parts, for partial runs
 FALLIBLE Status *step_take(Plan *plan, const StepOptions *options, Step **out);
 void step_free(Step *step);
-// Waits for what the devices of the step have queued. Takes and returns the status; an error of theirs where that is OK.
+// Waits for what the devices of the step have queued. Takes and returns the status; an error of theirs where that is
+// OK.
 FALLIBLE Status *step_sync(const Step *step, Status *status);
 // A copy of a fetched value that has been computed, in host memory.
 FALLIBLE Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out);
 FALLIBLE Status *step_run_list(Step *step, const Tensor *const *feeds);
 FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *const *feeds);
 
-// A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of it.
+// A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of
+// it.
 FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches);
-// Whether the fetches can be had: INVALID_ARGUMENT where one waits for a feed that came neither earlier (`fed`, by feed) nor now.
+// Whether the fetches can be had: INVALID_ARGUMENT where one waits for a feed that came neither earlier (`fed`, by
+// feed) nor now.
 FALLIBLE Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *feeds, Tensor *const *fetches);
 // Ends a partial run before or after its last part: what still runs is cancelled and waited for.
 void step_free_partial(Step *step);

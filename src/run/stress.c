@@ -26,8 +26,8 @@ static uint32_t read_switches(void) {
             found |= STRESS_YIELD;
         else if (str_is(word, "late"))
             found |= STRESS_LATE;
-        else if (str_starts(word, alloc) && str_to_int((Str){word.p + alloc.n, word.n - alloc.n}, &every) && every >= 0 &&
-                 every <= UINT32_MAX)
+        else if (str_starts(word, alloc) && str_to_int((Str){word.p + alloc.n, word.n - alloc.n}, &every) &&
+                 every >= 0 && every <= UINT32_MAX)
             buffer_fail_every((uint32_t)every);
         else
             log_bad_variable("MILLRACE_STRESS", word, "a list of order, yield, late and alloc:N, with commas between");

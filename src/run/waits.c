@@ -1,10 +1,10 @@
-// Waits — lists with started nodes: begins them, waits for them wave by wave (plan/waves.h), and puts what they gave into
-// the slots.
+// Waits — lists with started nodes: begins them, waits for them wave by wave (plan/waves.h), and puts what they gave
+// into the slots.
 //
-// A started node has inputs and outputs of its own, since it may end on any thread. Most end within their start: then there
-// is no lock, no system call, and no reference is taken. What can be begun from feeds and constants alone is begun before
-// the specialisation is chosen: if it has ended by then, the shapes that it gave choose it; else those that it gave last
-// time. Where that was a wrong guess the rest of the step runs late.
+// A started node has inputs and outputs of its own, since it may end on any thread. Most end within their start: then
+// there is no lock, no system call, and no reference is taken. What can be begun from feeds and constants alone is
+// begun before the specialisation is chosen: if it has ended by then, the shapes that it gave choose it; else those
+// that it gave last time. Where that was a wrong guess the rest of the step runs late.
 #include <stdlib.h>
 
 #include "run/kernels.h"

@@ -54,7 +54,8 @@ static Status *call_make(Calls *calls, const Function *function, const AttrEntry
     NEED_MEMORY(arguments && results);
     Node **controls;
     int32_t n_controls;
-    TRY(body_of(calls, function, attrs, n_attrs, n_arguments, n_results, &call->graph, results, &controls, &n_controls));
+    TRY(body_of(calls, function, attrs, n_attrs, n_arguments, n_results, &call->graph, results, &controls,
+                &n_controls));
     TRY(find_arguments(call->graph, n_arguments, arguments));
     StepSignature signature = {arguments, results, controls, n_arguments, n_results, n_controls};
     return plan_make(call->graph, &signature, &calls->options, &call->plan);

@@ -1,7 +1,7 @@
 // Device type test — a type of devices made here: kernels, memory and a queue of its own, through sessions.
 //
-// TOY's addresses can't be followed by the host, its kernels run on a thread of its own, some time after they were called.
-// It has MatMul, AddV2 and Sqrt for float. Nothing outside this file knows of it.
+// TOY's addresses can't be followed by the host, its kernels run on a thread of its own, some time after they were
+// called. It has MatMul, AddV2 and Sqrt for float. Nothing outside this file knows of it.
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
@@ -36,7 +36,8 @@ static Buffer *toy_alloc(Allocator *allocator, size_t bytes) {
         free(buffer);
         return NULL;
     }
-    *buffer = (Buffer){.references = 1, .bytes = bytes, .data = near(inside->data), .allocator = allocator, .free = toy_free,
+    *buffer = (Buffer){.references = 1, .bytes = bytes, .data = near(inside->data), .allocator = allocator,
+                       .free = toy_free,
                        .owner = inside};
     n_buffers++;
     return buffer;
@@ -221,7 +222,8 @@ static const Kernels *toy_kernels(const Op *op) {
     static const KernelRow products[] = {{DT_float, product_run}, {DT_INVALID, NULL}};
     static const KernelRow sums[] = {{DT_float, add_run}, {DT_INVALID, NULL}};
     static const KernelRow roots[] = {{DT_float, sqrt_run}, {DT_INVALID, NULL}};
-    static const Kernels product = {products, product_prepare, sizeof(Product)}, add = {.rows = sums}, root = {.rows = roots};
+    static const Kernels product = {products, product_prepare, sizeof(Product)}, add = {.rows = sums},
+        root = {.rows = roots};
     Str name = op_name(op);
     return str_is(name, "MatMul") ? &product : str_is(name, "AddV2") ? &add : str_is(name, "Sqrt") ? &root : NULL;
 }

@@ -380,7 +380,8 @@ static void sort_edges(const Output *edges, int n, Place *out) {
         qsort(out, (size_t)n, sizeof *out, by_edge);
 }
 
-// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges. Room for 2 n places.
+// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges. Room for 2 n
+// places.
 static bool match_edges(const Output *from, const Output *to, int n, Place *room, int32_t *at) {
     Place *a = room, *b = room + n;
     sort_edges(from, n, a);

@@ -1,5 +1,5 @@
-// PlanTable — the plans of a session by the calls that they answer. Found without a lock; kept by bytes, the least recently
-// used go.
+// PlanTable — the plans of a session by the calls that they answer. Found without a lock; kept by bytes, the least
+// recently used go.
 #pragma once
 #include "plan/plan.h"
 #include "session/readers.h"
@@ -16,7 +16,8 @@ typedef struct PlanEntry {
     StepSignature signature;
     Plan *plan;                     // one reference, of the entry that it was made for
     // A call that names the same edges in another order shares a plan: `like` is the entry of that plan's own order.
-    // Where it is not NULL, the plan's feed i is the call's feed feed_at[i], and the call's fetch i is the plan's fetch_at[i].
+    // Where it is not NULL, the plan's feed i is the call's feed feed_at[i], and the call's fetch i is the plan's
+    // fetch_at[i].
     struct PlanEntry *like;
     int32_t *feed_at, *fetch_at;
     _Atomic uint32_t used;          // the table's clock when it was last found
@@ -59,7 +60,8 @@ static inline size_t plan_table_most(size_t graph_bytes) {
 
 // The rest is for one thread at a time, whose own step is at `place` with `ticket`.
 // An entry for this call that shares the plan of another order of the same edges; `*out` is NULL where there is none.
-FALLIBLE Status *plan_table_share(PlanTable *table, uint64_t hash, const StepSignature *signature, const PlanEntry **out);
+FALLIBLE Status *plan_table_share(PlanTable *table, uint64_t hash, const StepSignature *signature,
+                                  const PlanEntry **out);
 // Takes over the plan, unless it fails. Plans that were used least recently go where there are too many bytes.
 // `table->most` is set.
 FALLIBLE Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Plan *plan,

@@ -1,4 +1,5 @@
-// [threads] Plans test — a session's plans are found in any order of a call's arrays, kept by bytes, and freed when nobody runs them.
+// [threads] Plans test — a session's plans are found in any order of a call's arrays, kept by bytes, and freed when
+// nobody runs them.
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -151,7 +152,8 @@ static void build_queue(void) {
     Formula *f = &formula;
     DType types[] = {DT_float};
     AttrValue components = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = types};
-    Output queue = formula_op(f, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components}, INT_ATTR("capacity", 4)));
+    Output queue = formula_op(f, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components},
+                                                               INT_ATTR("capacity", 4)));
     enqueue = formula_node(f, "QueueEnqueueV2", (FormulaArg[]){{&queue, 1, false}, {&x, 1, true}}, 2, NULL);
     dequeued = formula_op(f, "QueueDequeueV2", &queue, 1, ATTRS({"component_types", components}));
     shut = formula_node(f, "QueueCloseV2", &(FormulaArg){&queue, 1, false}, 1, NULL);

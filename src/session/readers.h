@@ -1,9 +1,9 @@
 // Readers — counts a session's steps in flight, and tells when what was taken out of the session can be freed.
 //
-// A step is counted by the place of its thread, in one word: how many are in flight, and how many of them, begun in one of
-// two epochs, still read what they found without holding a reference. What is taken out is freed once each count of each
-// place was seen at zero afterwards. The epoch changes as soon as nobody reads in the other one, so that places whose
-// threads go from step to step come to zero, too. The price on a step's way: none, it has been counted anyway.
+// A step is counted by the place of its thread, in one word: how many are in flight, and how many of them, begun in one
+// of two epochs, still read what they found without holding a reference. What is taken out is freed once each count of
+// each place was seen at zero afterwards. The epoch changes as soon as nobody reads in the other one, so that places
+// whose threads go from step to step come to zero, too. The price on a step's way: none, it has been counted anyway.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,7 +25,8 @@ typedef uint64_t Ticket;  // what a step has added to its place's word
 
 enum { READERS_SHIFT = 32, READERS_BITS = 16 };
 
-// In sequential order with what follows: either whoever takes something out sees the count, or the step doesn't find it.
+// In sequential order with what follows: either whoever takes something out sees the count, or the step doesn't find
+// it.
 static inline Ticket readers_begin(Readers *readers, int place) {
     uint32_t epoch = atomic_load_explicit(&readers->epoch, memory_order_relaxed) & 1;
     Ticket ticket = 1 + ((uint64_t)1 << (READERS_SHIFT + READERS_BITS * epoch));

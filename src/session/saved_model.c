@@ -117,8 +117,8 @@ static Status *choose(SavedModel *model, Str file, const char *const *tags, int 
         model->meta = meta;
         return OK;
     }
-    NEED(cursor_left(&c) == 0 || !ends_early(c), OUT_OF_RANGE, "Read less bytes than requested: the SavedModel in %.*s is cut off",
-         STR_ARGS(model->folder));
+    NEED(cursor_left(&c) == 0 || !ends_early(c), OUT_OF_RANGE,
+         "Read less bytes than requested: the SavedModel in %.*s is cut off", STR_ARGS(model->folder));
     NEED(cursor_left(&c) == 0, DATA_LOSS, "Can't parse the SavedModel in %.*s", STR_ARGS(model->folder));
     AUTO(text) Text list = {0};
     for (int i = 0; i < n_tags; i++)
@@ -140,7 +140,8 @@ static Status *check_node(const NodeDef *node) {
     const TensorShapeProto *shape = value->tensor->tensor_shape;
     for (size_t i = 0; shape && i < shape->dim.n; i++)
         NEED(shape->dim.p[i].size >= 0, FAILED_PRECONDITION,
-             "Saved model contains node \"%.*s\" which initializes from a tensor of negative size", STR_ARGS(node->name));
+             "Saved model contains node \"%.*s\" which initializes from a tensor of negative size",
+             STR_ARGS(node->name));
     return OK;
 }
 
@@ -312,7 +313,8 @@ static Status *find_initializer(const MetaGraphDef *meta, Str *out) {
         if (!str_is(meta->signature_def.p[i].key, key))
             continue;
         for (size_t j = 0; j < signature->outputs.n; j++)
-            if (str_is(signature->outputs.p[j].key, key) && signature->outputs.p[j].value->which == TensorInfoProto_name)
+            if (str_is(signature->outputs.p[j].key, key) &&
+                signature->outputs.p[j].value->which == TensorInfoProto_name)
                 *out = signature->outputs.p[j].value->name;
         return OK;
     }

@@ -129,7 +129,8 @@ static Status *session_find(Session *session, const StepSignature *signature, in
 
 // ---- steps
 
-// The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after that.
+// The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after
+// that.
 static void end_step(Session *session, int place, Ticket ticket) {
     if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1)) {
         readers_end(&session->readers, place, ticket);
@@ -251,7 +252,8 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
         .intra_threads = config->intra_threads > 0 ? config->intra_threads : most,
         .inter_threads = config->inter_threads > 0 ? config->inter_threads : most,
     };
-    session->calls = (Calls){.graph = session->graph, .options = plan_options(session, false), .step = session->options};
+    session->calls = (Calls){.graph = session->graph, .options = plan_options(session, false),
+                             .step = session->options};
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
     session->calls.step.caller = &session->calls.caller;
@@ -259,8 +261,10 @@ static Status *session_fill(Session *session, const SessionConfig *config) {
 }
 
 Status *session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out) {
-    NEED(config->intra_threads >= 0 && config->intra_threads <= POOL_MOST_THREADS && config->inter_threads <= POOL_MOST_THREADS,
-         INVALID_ARGUMENT, "intra_op_parallelism_threads and inter_op_parallelism_threads are at most %d, got %d and %d",
+    NEED(config->intra_threads >= 0 && config->intra_threads <= POOL_MOST_THREADS &&
+         config->inter_threads <= POOL_MOST_THREADS,
+         INVALID_ARGUMENT,
+         "intra_op_parallelism_threads and inter_op_parallelism_threads are at most %d, got %d and %d",
          POOL_MOST_THREADS, config->intra_threads, config->inter_threads);
     Session *session = calloc(1, sizeof *session);
     NEED_MEMORY(session);
@@ -377,7 +381,8 @@ static int find_end(const Output *ends, int n, Output edge) {
     return -1;
 }
 
-// What the call gives and wants, by the edges of the whole. Nothing has happened yet: a call that is refused may be made again.
+// What the call gives and wants, by the edges of the whole. Nothing has happened yet: a call that is refused may be
+// made again.
 static Status *check_part(PartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
     const StepSignature *whole = &run->signature;
     NEED(!run->over, FAILED_PRECONDITION, "this partial run has ended");

@@ -1,7 +1,8 @@
 // Session — a graph that runs: its devices, its state, and the plans of the signatures that it runs.
 //
-// Counted owners: the client, and each run in flight. Any number of threads may run at once; a closed session refuses new
-// steps with CANCELLED and cancels those in flight. The graph may grow meanwhile; whoever changes it holds `graph_lock`.
+// Counted owners: the client, and each run in flight. Any number of threads may run at once; a closed session refuses
+// new steps with CANCELLED and cancels those in flight. The graph may grow meanwhile; whoever changes it holds
+// `graph_lock`.
 #pragma once
 #include "plan/plan.h"
 #include "plan/states.h"
@@ -12,7 +13,8 @@ typedef struct Session Session;
 // What of a ConfigProto the session obeys.
 typedef struct SessionConfig {
     int intra_threads;                  // of one kernel; 0: as many as the process may use
-    int inter_threads;                  // kernels of one step at once (run/README.md); likewise. 1 and 1: no thread is made
+    int inter_threads;                  // kernels of one step at once (run/README.md); likewise. 1 and 1: no thread is
+                                        // made
     DeviceCount devices[8];
     int n_devices;
     bool soft_placement;
@@ -40,8 +42,8 @@ extern const RunSettings run_settings_default;
 // One step. `feeds` match signature->feeds; `out` has room for the fetches and is untouched on failure.
 FALLIBLE Status *session_run(Session *session, const StepSignature *signature, const RunSettings *settings,
                              const Tensor *const *feeds, Tensor *out);
-// The plan for a signature, retained: for `millrace plan` and tests. Its feeds and fetches are in the order of the first call
-// that named these edges.
+// The plan for a signature, retained: for `millrace plan` and tests. Its feeds and fetches are in the order of the
+// first call that named these edges.
 FALLIBLE Status *session_plan(Session *session, const StepSignature *signature, Plan **out);
 
 // What its plans take at the moment, and how many were taken out and wait for the steps that run them.
@@ -55,6 +57,7 @@ typedef struct PartialRun PartialRun;
 FALLIBLE Status *session_partial_begin(Session *session, const StepSignature *signature, PartialRun **out);
 FALLIBLE Status *session_partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds,
                                      Tensor *out);
-// Whether a call has failed in running, rather than been refused: what follows is refused, too. Of its caller's own calls.
+// Whether a call has failed in running, rather than been refused: what follows is refused, too. Of its caller's own
+// calls.
 bool session_partial_is_over(const PartialRun *run);
 void session_partial_end(PartialRun *run);

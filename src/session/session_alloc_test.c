@@ -1,5 +1,5 @@
-// [threads] Session alloc test — memory that runs out now and then: a step gives the right result, or says which node had
-// none; nothing leaks (the address sanitizer looks), and once there is memory again everything works.
+// [threads] Session alloc test — memory that runs out now and then: a step gives the right result, or says which node
+// had none; nothing leaks (the address sanitizer looks), and once there is memory again everything works.
 //
 // MILLRACE_STRESS, where it names alloc:N, replaces the switches below.
 #include <check.h>

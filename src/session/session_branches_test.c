@@ -1,4 +1,5 @@
-// [threads] Session branches test — how many kernels of one step run at once: as many as inter_op_parallelism_threads says.
+// [threads] Session branches test — how many kernels of one step run at once: as many as inter_op_parallelism_threads
+// says.
 //
 // The ops of this test wait until so many of them are inside, or a while; they note how many there were, and where.
 #include <check.h>
@@ -135,8 +136,8 @@ static Status *run(Output fetch, float number, float *out) {
     return OK;
 }
 
-// Runs `n` branches some times; how many kernels met at most. The first run is not for meeting: a plan with control flow
-// learns in it what is heavy.
+// Runs `n` branches some times; how many kernels met at most. The first run is not for meeting: a plan with control
+// flow learns in it what is heavy.
 static int meet_at_most(Output fetch, int n, int hoped, int rounds) {
     atomic_store(&elsewhere, 0);
     int result = 0;
@@ -181,7 +182,8 @@ static const struct {
     int intra, inter;
     const char *op;
     bool propagated;
-} alone[] = {{1, 1, "TestHeavy", false}, {1, 1, "TestHeavy", true}, {1, 1, "TestBlocks", true}, {1, 4, "TestLight", false},
+} alone[] = {{1, 1, "TestHeavy", false}, {1, 1, "TestHeavy", true}, {1, 1, "TestBlocks", true},
+             {1, 4, "TestLight", false},
              {1, 4, "TestLight", true}, {2, 4, "TestHeavy", false}, {2, 4, "TestHeavy", true}};
 
 START_TEST(on_the_callers_thread) {

@@ -1,4 +1,5 @@
-// Session partial tests — a step in several calls: what is refused takes nothing, what waits goes on waiting; ids of steps.
+// Session partial tests — a step in several calls: what is refused takes nothing, what waits goes on waiting; ids of
+// steps.
 #include <check.h>
 
 #include "base/status_test.h"
@@ -72,7 +73,8 @@ static PartialRun *begin(Output *fetches, int n) {
 
 static Status *part(PartialRun *run, Output feed, const Tensor *value, Output fetch, float *out) {
     Tensor result = {0};
-    StepSignature signature = {.feeds = &feed, .n_feeds = feed.node != NULL, .fetches = &fetch, .n_fetches = fetch.node != NULL};
+    StepSignature signature = {.feeds = &feed, .n_feeds = feed.node != NULL, .fetches = &fetch,
+                               .n_fetches = fetch.node != NULL};
     Status *status = session_partial_run(run, &signature, &value, &result);
     if (!status && fetch.node)
         *out = *(float *)result.data;

@@ -206,9 +206,12 @@ START_TEST(another_order_shares_the_plan) {
     Tensor two = scalar(2), five = scalar(5), three, out[4];
     GOOD(tensor_new(DT_int32, SCALAR_SHAPE, &three));
     *(int32_t *)three.data = 3;
-    StepSignature first = {(Output[]){a, b, c}, (Output[]){less, more, cast, less}, (Node *[]){nothing, nothing_2}, 3, 4, 2};
-    StepSignature second = {(Output[]){c, b, a}, (Output[]){cast, less, less, more}, (Node *[]){nothing_2, nothing}, 3, 4, 2};
-    StepSignature other = {(Output[]){c, b, a}, (Output[]){cast, more, less, more}, (Node *[]){nothing_2, nothing}, 3, 4, 2};
+    StepSignature first = {(Output[]){a, b, c}, (Output[]){less, more, cast, less}, (Node *[]){nothing, nothing_2}, 3,
+                           4, 2};
+    StepSignature second = {(Output[]){c, b, a}, (Output[]){cast, less, less, more}, (Node *[]){nothing_2, nothing}, 3,
+                            4, 2};
+    StepSignature other = {(Output[]){c, b, a}, (Output[]){cast, more, less, more}, (Node *[]){nothing_2, nothing}, 3,
+                           4, 2};
     ck_assert_ptr_eq(plan_of(&first), plan_of(&second));
     ck_assert_ptr_ne(plan_of(&first), plan_of(&other));
     for (int i = 0; i < 3; i++) {
@@ -222,7 +225,8 @@ START_TEST(another_order_shares_the_plan) {
             tensor_clear(&out[o]);
     }
     // The message names the node that was fed wrongly, whatever the order.
-    Status *status = session_run(session, &second, &run_settings_default, (const Tensor *[]){&three, &three, &two}, out);
+    Status *status = session_run(session, &second, &run_settings_default, (const Tensor *[]){&three, &three, &two},
+                                 out);
     ck_assert_int_eq(status_code(status), INVALID_ARGUMENT);
     char expected[80];
     snprintf(expected, sizeof expected, "{{node %.*s}}", STR_ARGS(b.node->name));
@@ -327,7 +331,8 @@ START_TEST(memory_rests) {
     GOOD(f->status);
     blocks_trim();
     size_t first = large_blocks_of_a_run(x, sum);
-    ck_assert(first == 2 || blocks_use().kept == 0);  // what is fed and what is packed; under the address sanitizer none
+    ck_assert(first == 2 || blocks_use().kept == 0);  // what is fed and what is packed; under the address sanitizer
+                                                      // none
     ck_assert_uint_eq(large_blocks_of_a_run(x, sum), 0);
     ck_assert_uint_eq(large_blocks_of_a_run(x, twin), 0);
     ck_assert_uint_eq(large_blocks_of_a_run(x, sum), 0);
@@ -363,7 +368,8 @@ START_TEST(a_kernel_ends_at_the_deadline) {
     AttrValue chances = {.kind = ATTR_FLOAT, .is_list = true, .fs = (float[]){0x1p100f, 0x1p-100f}, .n = 2};
     Output words = Reshape(Cast(Int(1), DT_int64), Ints(1, 1));
     Output drawn = formula_op(f, "FixedUnigramCandidateSampler", &words, 1,
-                              ATTRS({"num_true", ATTR_OF_INT(1)}, {"num_sampled", ATTR_OF_INT(2)}, {"unique", ATTR_OF_BOOL(true)},
+                              ATTRS({"num_true", ATTR_OF_INT(1)}, {"num_sampled", ATTR_OF_INT(2)},
+                                    {"unique", ATTR_OF_BOOL(true)},
                                     {"range_max", ATTR_OF_INT(2)}, {"unigrams", chances}));
     GOOD(f->status);
     StepSignature signature = {.fetches = &drawn, .n_fetches = 1};
@@ -396,7 +402,8 @@ START_TEST(placement_is_logged) {
     close(file);
     close(kept);
     unlink(path);
-    snprintf(line, sizeof line, "%.*s: (AddV2): /job:localhost/replica:0/task:0/device:FAKE:0\n", STR_ARGS(y.node->name));
+    snprintf(line, sizeof line, "%.*s: (AddV2): /job:localhost/replica:0/task:0/device:FAKE:0\n",
+             STR_ARGS(y.node->name));
     ck_assert_msg(strstr(text, line), "%s", text);
 }
 END_TEST

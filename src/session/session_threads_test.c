@@ -177,7 +177,8 @@ static void build_queue(int capacity) {
     x = placeholder();
     DType types[] = {DT_float};
     AttrValue components = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = types};
-    queue = formula_op(f, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components}, INT_ATTR("capacity", capacity)));
+    queue = formula_op(f, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components},
+                                                        INT_ATTR("capacity", capacity)));
     enqueuing = formula_node(f, "QueueEnqueueV2", (FormulaArg[]){{&queue, 1, false}, {&x, 1, true}}, 2, NULL);
     dequeued = formula_op(f, "QueueDequeueV2", &queue, 1, ATTRS({"component_types", components}));
     closing = formula_node(f, "QueueCloseV2", &(FormulaArg){&queue, 1, false}, 1, NULL);

@@ -1,4 +1,5 @@
-// [threads] Session waits test — lists that wait: steps fed from queues, with shapes that change, and all the ways to end.
+// [threads] Session waits test — lists that wait: steps fed from queues, with shapes that change, and all the ways to
+// end.
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
@@ -41,7 +42,8 @@ static void close_session(void) {
 static Output new_queue(void) {
     DType types[] = {DT_float};
     AttrValue components = {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = types};
-    return formula_op(&formula, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components}, INT_ATTR("capacity", 100)));
+    return formula_op(&formula, "FIFOQueueV2", NULL, 0, ATTRS({"component_types", components},
+                                                              INT_ATTR("capacity", 100)));
 }
 
 static Node *enqueue(Output queue, Output value) {
@@ -160,7 +162,8 @@ START_TEST(one_after_the_other) {
 }
 END_TEST
 
-// A dequeue of an empty queue, and the enqueue that it waits for, in one step; the other way round, with a full one, too.
+// A dequeue of an empty queue, and the enqueue that it waits for, in one step; the other way round, with a full one,
+// too.
 START_TEST(both_at_once) {
     open_session(_i);
     Output queue = new_queue(), out = dequeue(queue);
@@ -199,10 +202,12 @@ START_TEST(ends_that_are_no_success) {
     open_session(_i);
     Formula *f = &formula;
     Output queue = new_queue(), taken = dequeue(queue), y = work(taken);
-    Node *enqueuing = enqueue(queue, x), *closing = formula_node(f, "QueueCloseV2", &(FormulaArg){&queue, 1, false}, 1, NULL);
+    Node *enqueuing = enqueue(queue, x), *closing = formula_node(f, "QueueCloseV2", &(FormulaArg){&queue, 1, false}, 1,
+                                                                 NULL);
     Output number = formula_op(f, "Cast", &x, 1, ATTRS(TYPE_ATTR("DstT", DT_int32)));
     Output bad = formula_2(f, "FloorDiv", Int(1), number);
-    Output late_bad = formula_2(f, "FloorDiv", Int(1), formula_op(f, "Cast", &taken, 1, ATTRS(TYPE_ATTR("DstT", DT_int32))));
+    Output late_bad = formula_2(f, "FloorDiv", Int(1), formula_op(f, "Cast", &taken, 1,
+                                                                  ATTRS(TYPE_ATTR("DstT", DT_int32))));
     GOOD(f->status);
     fails(y, NULL, 0, 20, DEADLINE_EXCEEDED, "");
     fails(y, bad.node, 0, 0, INVALID_ARGUMENT, "FloorDiv");

@@ -1,11 +1,11 @@
 // Cancellation — the wish that a step ends: one object per step, a flag that is cheap to read, and callbacks for waits.
 //
-// A kernel that loops reads cancellation_is_set now and then. Whoever waits registers a CancelWatch, whose callback ends
-// the wait. Deadlines need no timer thread: every wait takes its own.
+// A kernel that loops reads cancellation_is_set now and then. Whoever waits registers a CancelWatch, whose callback
+// ends the wait. Deadlines need no timer thread: every wait takes its own.
 //
-// A child is cancelled with its parent. It reads its parent's flag beside its own and is entered in the parent's list only
-// when somebody watches it: so steps that never wait don't meet at their session's lock. The child of a child is entered
-// at once, since a flag is looked at one level up and no further.
+// A child is cancelled with its parent. It reads its parent's flag beside its own and is entered in the parent's list
+// only when somebody watches it: so steps that never wait don't meet at their session's lock. The child of a child is
+// entered at once, since a flag is looked at one level up and no further.
 #pragma once
 #include "thread/mutex.h"
 #include "thread/notification.h"
@@ -34,8 +34,8 @@ typedef struct Cancellation {
 
 // `parent` may be NULL and outlives this one; where it is already set, so is this one.
 void cancellation_init(Cancellation *cancellation, Cancellation *parent);
-// Leaves the parent and waits for a cancellation_cancel that is still inside. No watch is registered any more. It is then as
-// cancellation_init made it, without a parent; where nothing had happened this costs a look.
+// Leaves the parent and waits for a cancellation_cancel that is still inside. No watch is registered any more. It is
+// then as cancellation_init made it, without a parent; where nothing had happened this costs a look.
 void cancellation_clear(Cancellation *cancellation);
 // Gives one that has none a parent: init for one that is used again and again.
 void cancellation_adopt(Cancellation *cancellation, Cancellation *parent);

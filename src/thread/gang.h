@@ -1,7 +1,7 @@
 // Gang — several threads that run one function together and may meet at a barrier.
 //
-// For library kernels that were prepared for exactly n threads. Members are claimed whole, before the kernel starts: who
-// can't have them all at once takes the one-thread variant of the kernel instead of waiting.
+// For library kernels that were prepared for exactly n threads. Members are claimed whole, before the kernel starts:
+// who can't have them all at once takes the one-thread variant of the kernel instead of waiting.
 #pragma once
 #include <stdatomic.h>
 

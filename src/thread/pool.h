@@ -1,8 +1,9 @@
 // Pool — the threads of the process: one budget, shared by every session, step and kernel.
 //
-// Work comes in three kinds. *Ranges*: a kernel is cut into ranges of units, the caller runs them and idle workers help.
-// *Gangs* (gang.h): all threads at once, for kernels with barriers. *Tasks*: one function, run once, on some worker; and
-// on elastic threads, outside the budget, if it may block. Nothing here waits for a busy worker, so nothing deadlocks.
+// Work comes in three kinds. *Ranges*: a kernel is cut into ranges of units, the caller runs them and idle workers
+// help. *Gangs* (gang.h): all threads at once, for kernels with barriers. *Tasks*: one function, run once, on some
+// worker; and on elastic threads, outside the budget, if it may block. Nothing here waits for a busy worker, so nothing
+// deadlocks.
 //
 // Workers are made when first needed, spin up to 50 us after their last work and then sleep; they end with the process.
 // A forked child starts with no worker and no pending task. Signals of the host never run on our threads.
@@ -37,8 +38,8 @@ FALLIBLE bool pool_submit(TaskFn *fn, void *arg);
 // reused and end when idle for two seconds. False when no thread can be made: then the caller runs it.
 FALLIBLE bool pool_elastic(TaskFn *fn, void *arg);
 
-// The most threads, the caller included, that work at once. By default the CPUs that the process may use: by its affinity,
-// and by the quota of its control group.
+// The most threads, the caller included, that work at once. By default the CPUs that the process may use: by its
+// affinity, and by the quota of its control group.
 int pool_limit(void);
 // From an explicit configuration: 1 to POOL_MOST_THREADS; 0 returns to the default. Workers already made stay.
 void pool_set_limit(int threads);

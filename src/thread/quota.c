@@ -1,5 +1,5 @@
-// Quota — see quota.h. Where a container sees its own part of the tree only, the path that /proc tells may lead nowhere:
-// then the groups that are there count.
+// Quota — see quota.h. Where a container sees its own part of the tree only, the path that /proc tells may lead
+// nowhere: then the groups that are there count.
 #include "thread/quota.h"
 
 #include <stdbool.h>

@@ -22,8 +22,9 @@ static inline int threads_awake(void) {
     return awake;
 }
 
-// gcc 12's address sanitizer holds a lock of its own while a thread starts or ends. A child that is forked then inherits it locked
-// and hangs in its first pthread_create: so does, within 30 forks, a program of 20 lines that has nothing of ours.
+// gcc 12's address sanitizer holds a lock of its own while a thread starts or ends. A child that is forked then
+// inherits it locked and hangs in its first pthread_create: so does, within 30 forks, a program of 20 lines that has
+// nothing of ours.
 static inline void wait_for_rest(void) {
     while (threads_awake() > 1)
         usleep(1000);

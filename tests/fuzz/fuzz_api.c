@@ -1,7 +1,7 @@
 // fuzz_api — bytes as a program of calls of the C interface: build, import, run, differentiate, delete in any order.
 //
-// Each byte pair chooses a call and what it is given. Nothing may crash, hang, leak, or answer an error by anything but a
-// status. Objects live in small tables; a call without what it needs does nothing.
+// Each byte pair chooses a call and what it is given. Nothing may crash, hang, leak, or answer an error by anything but
+// a status. Objects live in small tables; a call without what it needs does nothing.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +30,13 @@ static const char *const ops[] = {
     "Add", "AddV2", "Sub", "Mul", "RealDiv", "FloorDiv", "FloorMod", "Pow", "Maximum", "Neg", "Exp", "Sqrt", "Cast",
     "MatMul", "BatchMatMulV2", "Sum", "Mean", "Max", "ArgMax", "Reshape", "ExpandDims", "Squeeze", "Transpose", "Tile",
     "Fill", "BroadcastTo", "Shape", "Size", "Rank", "Identity", "IdentityN", "AddN", "Select", "SelectV2", "Equal",
-    "Less", "LogicalAnd", "Softmax", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "NoOp", "Variable",
+    "Less", "LogicalAnd", "Softmax", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "NoOp",
+    "Variable",
     "VariableV2", "Assign", "AssignAdd", "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "ResourceGather",
     "ScatterUpdate", "ScatterNdAdd", "ApplyGradientDescent", "ApplyAdam", "RandomUniform", "RandomShuffle",
     "StatelessRandomUniform", "FIFOQueueV2", "QueueEnqueueV2", "QueueDequeueManyV2", "QueueCloseV2", "QueueSizeV2",
-    "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "Slice", "StridedSlice", "Pad", "MirrorPad", "GatherV2", "GatherNd",
+    "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "Slice", "StridedSlice", "Pad", "MirrorPad", "GatherV2",
+    "GatherNd",
     "ScatterNd", "Where", "OneHot", "Range", "LinSpace", "Conv2D", "Conv2DBackpropInput", "MaxPool", "AvgPool",
     "AvgPoolGrad", "BiasAdd", "FusedBatchNormV3", "Relu", "ReluGrad", "TopKV2", "Unique", "SegmentSum",
     "UnsortedSegmentSum", "Bitcast", "DynamicPartition", "DynamicStitch", "ReverseV2", "ReverseSequence", "Cumsum",
@@ -44,16 +46,19 @@ static const char *const ops[] = {
 static const TF_DataType types[] = {TF_FLOAT, TF_INT32, TF_INT64, TF_BOOL, TF_DOUBLE, TF_HALF, TF_STRING, TF_COMPLEX64,
                                     TF_UINT8, TF_RESOURCE, (TF_DataType)101, (TF_DataType)77};
 static const char *const type_attrs[] = {"T", "dtype", "DstT", "SrcT", "Tidx", "Tindices", "out_type", "shape"};
-static const char *const int_attrs[] = {"N", "axis", "num_split", "capacity", "num", "k", "depth", "parallel_iterations"};
+static const char *const int_attrs[] = {"N", "axis", "num_split", "capacity", "num", "k", "depth",
+                                        "parallel_iterations"};
 static const char *const bool_attrs[] = {"keep_dims", "transpose_a", "transpose_b", "is_constant", "exclusive"};
 static const char *const list_attrs[] = {"strides", "ksize", "dilations", "explicit_paddings", "squeeze_dims"};
 static const char *const strings[] = {"SAME", "VALID", "EXPLICIT", "NHWC", "NCHW", "loop", "f", "", "REFLECT"};
-static const char *const string_attrs[] = {"padding", "data_format", "frame_name", "shared_name", "container", "mode", "f"};
+static const char *const string_attrs[] = {"padding", "data_format", "frame_name", "shared_name", "container", "mode",
+                                           "f"};
 #define PICK(m, table) ((table)[next(m) % (sizeof(table) / sizeof *(table))])
 
 // Mostly small, now and then at the edges.
 static int64_t number(Machine *m) {
-    static const int64_t odd[] = {-1, INT32_MAX, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN, (int64_t)1 << 62, -7, 1 << 20};
+    static const int64_t odd[] = {-1, INT32_MAX, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN, (int64_t)1 << 62, -7,
+                                  1 << 20};
     unsigned byte = next(m);
     return byte < 200 ? byte % 5 : odd[byte % 8];
 }
@@ -238,8 +243,8 @@ static void run(Machine *m) {
     const TF_Operation *target = output_at(m, g).oper;
     const uint8_t timeout[] = {0x10, 100};
     TF_Buffer *options = TF_NewBufferFromString(timeout, sizeof timeout);
-    TF_SessionRun(m->sessions[s], options, feeds, in, n_feeds, fetches, out, n_fetches, &target, (int)(shape >> 7), NULL,
-                  m->status);
+    TF_SessionRun(m->sessions[s], options, feeds, in, n_feeds, fetches, out, n_fetches, &target, (int)(shape >> 7),
+                  NULL, m->status);
     TF_DeleteBuffer(options);
     for (int i = 0; i < n_feeds; i++)
         TF_DeleteTensor(in[i]);
@@ -264,8 +269,8 @@ static void make_function(Machine *m) {
     if (!m->n_outputs[g])
         return;
     TF_Output in[2] = {output_at(m, g), output_at(m, g)}, out[1] = {output_at(m, g)};
-    TF_Function *f = TF_GraphToFunction(m->graphs[g], "f", 0, -1, NULL, (int)(next(m) % 3), in, 1, out, NULL, NULL, NULL,
-                                        m->status);
+    TF_Function *f = TF_GraphToFunction(m->graphs[g], "f", 0, -1, NULL, (int)(next(m) % 3), in, 1, out, NULL, NULL,
+                                        NULL, m->status);
     if (f) {
         TF_GraphCopyFunction(m->graphs[other], f, NULL, m->status);
         TF_DeleteFunction(f);

@@ -1,8 +1,9 @@
-// fuzz_frames — bytes as a graph with control flow, wired at random: loops whole and in pieces, branches, references, queues,
-// control edges and gradients; then any edge is fed or fetched, in whole and in partial runs.
+// fuzz_frames — bytes as a graph with control flow, wired at random: loops whole and in pieces, branches, references,
+// queues, control edges and gradients; then any edge is fed or fetched, in whole and in partial runs.
 //
-// Mostly a node reads what lies in its own frame, so that much of it runs; now and then it reads anything. Bytes that are
-// not there are drawn. A step has few milliseconds: a loop that does not end has to be cut short, and what waits, woken.
+// Mostly a node reads what lies in its own frame, so that much of it runs; now and then it reads anything. Bytes that
+// are not there are drawn. A step has few milliseconds: a loop that does not end has to be cut short, and what waits,
+// woken.
 #include <stdlib.h>
 
 #include "autodiff/autodiff.h"
@@ -79,7 +80,8 @@ static Node *constant(Machine *m, DType dtype) {
         else
             ((bool *)value.data)[i] = number > 0;
     }
-    const FormulaAttr attrs[] = {{"dtype", ATTR_OF_TYPE(dtype)}, {"value", {.kind = ATTR_TENSOR, .tensor = &value}}, {0}};
+    const FormulaAttr attrs[] = {{"dtype", ATTR_OF_TYPE(dtype)}, {"value", {.kind = ATTR_TENSOR, .tensor = &value}},
+                                 {0}};
     Node *node = add(m, "Const", 0, NULL, 0, attrs);
     tensor_clear(&value);
     return node;
@@ -124,7 +126,8 @@ static int child_frame(Machine *m, int parent, int name) {
 static Node *enter(Machine *m, Value from, int name, bool constant, bool by_reference) {
     static const char *const names[] = {"a", "b", "c", "d"};
     static const int parallel[] = {10, 1, 2, 0};
-    const FormulaAttr attrs[] = {{"frame_name", ATTR_OF_STRING(str_of(names[name]))}, {"is_constant", ATTR_OF_BOOL(constant)},
+    const FormulaAttr attrs[] = {{"frame_name", ATTR_OF_STRING(str_of(names[name]))},
+                                 {"is_constant", ATTR_OF_BOOL(constant)},
                                  {"parallel_iterations", ATTR_OF_INT(parallel[below(m->in, 4)])}, {0}};
     return add(m, by_reference ? "RefEnter" : "Enter", child_frame(m, from.frame, name), &from.edge, 1, attrs);
 }
@@ -177,8 +180,10 @@ static void piece(Machine *m) {
 }
 
 static void calculate(Machine *m) {
-    static const char *const two[] = {"Add", "Mul", "Sub", "AddV2", "RealDiv", "Maximum", "MatMul", "Less", "Equal", "Tile"};
-    static const char *const one[] = {"Identity", "Neg", "Square", "Tanh", "Shape", "ZerosLike", "Exp", "StopGradient", "Rank"};
+    static const char *const two[] = {"Add", "Mul", "Sub", "AddV2", "RealDiv", "Maximum", "MatMul", "Less", "Equal",
+                                      "Tile"};
+    static const char *const one[] = {"Identity", "Neg", "Square", "Tanh", "Shape", "ZerosLike", "Exp", "StopGradient",
+                                      "Rank"};
     DType dtype = one_in(m->in, 3) ? DT_int32 : DT_float;
     Value a = pick(m, one_in(m->in, 8) ? DT_INVALID : dtype, NO_FRAME);
     if (!a.edge.node)
@@ -238,8 +243,10 @@ static void branch(Machine *m) {
 // ---- state, controls, gradients
 
 static void state(Machine *m) {
-    const FormulaAttr variable[] = {{"dtype", ATTR_OF_TYPE(DT_float)}, {"shape", {.kind = ATTR_SHAPE, .shape = &SCALAR_SHAPE}}, {0}};
-    const FormulaAttr queue[] = {{"component_types", {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = (DType[]){DT_float}}}, {0}};
+    const FormulaAttr variable[] = {{"dtype", ATTR_OF_TYPE(DT_float)},
+                                    {"shape", {.kind = ATTR_SHAPE, .shape = &SCALAR_SHAPE}}, {0}};
+    const FormulaAttr queue[] = {{"component_types", {.kind = ATTR_TYPE, .is_list = true, .n = 1,
+                                                      .types = (DType[]){DT_float}}}, {0}};
     const FormulaAttr read[] = {{"dtype", ATTR_OF_TYPE(DT_float)}, {0}};
     unsigned what = below(m->in, 8);
     if (what == 0) {
@@ -261,7 +268,8 @@ static void state(Machine *m) {
         else if (what < 6)
             add(m, what == 4 ? "AssignVariableOp" : "AssignAddVariableOp", handle.frame, in, 2, NULL);
         else if (what == 6)
-            keep(m, formula_node(&m->f, "QueueEnqueueV2", (FormulaArg[]){{&in[0], 1, false}, {&in[1], 1, true}}, 2, NULL), 0);
+            keep(m, formula_node(&m->f, "QueueEnqueueV2", (FormulaArg[]){{&in[0], 1, false}, {&in[1], 1, true}}, 2,
+                                 NULL), 0);
         else
             add(m, "QueueDequeueV2", handle.frame, in, 1, queue);
     }

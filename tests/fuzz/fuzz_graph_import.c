@@ -1,5 +1,5 @@
-// fuzz_graph_import — any bytes as a GraphDef: refused and nothing changed, or a graph that holds together and comes back
-// from its own export; its functions are inlined as far as that goes.
+// fuzz_graph_import — any bytes as a GraphDef: refused and nothing changed, or a graph that holds together and comes
+// back from its own export; its functions are inlined as far as that goes.
 #include <stdlib.h>
 
 #include "graph/build.h"

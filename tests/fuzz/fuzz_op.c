@@ -1,7 +1,8 @@
-// fuzz_op — bytes as one op, its attributes and its inputs, within what its signature allows and beside it: made, differentiated
-// and run, its inputs constant, fed, and fed without a known shape.
+// fuzz_op — bytes as one op, its attributes and its inputs, within what its signature allows and beside it: made,
+// differentiated and run, its inputs constant, fed, and fed without a known shape.
 //
-// What an op wants of others (variables, queues, lists) is made by ops that give it. Bytes that are not there are drawn.
+// What an op wants of others (variables, queues, lists) is made by ops that give it. Bytes that are not there are
+// drawn.
 #include <stdlib.h>
 
 #include "autodiff/autodiff.h"
@@ -31,19 +32,23 @@ typedef struct {
 // ---- values
 
 static int64_t integer(Machine *m) {
-    static const int64_t odd[] = {-1, -2, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN, 1 << 20, 255, -7};
+    static const int64_t odd[] = {-1, -2, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN, 1 << 20,
+                                  255, -7};
     return one_in(m->in, 12) ? odd[below(m->in, 10)] : below(m->in, 4);
 }
 
 static double real(Machine *m) {
-    static const double odd[] = {-1, 0.5, 1e30, -1e30, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 1e-40, -0.0, 3e5};
+    static const double odd[] = {-1, 0.5, 1e30, -1e30, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 1e-40,
+                                 -0.0, 3e5};
     return one_in(m->in, 3) ? odd[below(m->in, 10)] : below(m->in, 4);
 }
 
 // No path that can be written.
 static Str text(Machine *m) {
-    static const char *const texts[] = {"", "/nowhere/x", "/dev/null", "/%s/%d", "/nowhere/x-00000-of-00002", "/\xff\xc3"};
-    static const char *const more[] = {"1", "-7.5e3", "nan", "a,b", "[1 2]", "SAME", "NHWC", "valid", "a b  c", "(a+)*\\1",
+    static const char *const texts[] = {"", "/nowhere/x", "/dev/null", "/%s/%d", "/nowhere/x-00000-of-00002",
+                                        "/\xff\xc3"};
+    static const char *const more[] = {"1", "-7.5e3", "nan", "a,b", "[1 2]", "SAME", "NHWC", "valid", "a b  c",
+                                       "(a+)*\\1",
                                        "0x1p3", "\xe4\xb8\xad\xe6\x96\x87", "ij,jk->ik", "UTF-8", "true", ","};
     return str_of(one_in(m->in, 2) ? texts[below(m->in, 6)] : more[below(m->in, 16)]);
 }
@@ -87,8 +92,8 @@ static bool fill(Machine *m, DType dtype, Shape shape, Tensor *out) {
 }
 
 static DType any_type(Machine *m) {
-    static const DType types[] = {DT_float, DT_int32, DT_int64, DT_double, DT_bool, DT_string, DT_half, DT_complex64, DT_uint8,
-                                  DT_int8, DT_bfloat16, DT_qint8, DT_variant, DT_resource};
+    static const DType types[] = {DT_float, DT_int32, DT_int64, DT_double, DT_bool, DT_string, DT_half, DT_complex64,
+                                  DT_uint8, DT_int8, DT_bfloat16, DT_qint8, DT_variant, DT_resource};
     return types[one_in(m->in, 2) ? below(m->in, 4) : below(m->in, 14)];
 }
 
@@ -140,9 +145,11 @@ static Output input(Machine *m, DType dtype, bool is_ref, int depth) {
         bool variable = str_is(type->name, "VarHandleOp");
         if ((variable || str_is(type->name, "VariableV2")) && !one_in(m->in, 8)) {
             Output pair[] = {out, input(m, node_type(node, "dtype"), false, MOST_DEPTH)};
-            m->before = pair[1].node ? formula_op(&f, variable ? "AssignVariableOp" : "Assign", pair, 2, NULL).node : NULL;
+            m->before = pair[1].node ? formula_op(&f, variable ? "AssignVariableOp" : "Assign", pair, 2, NULL).node
+                : NULL;
             if (!m->before)
-                m->before = formula_node(&f, "AssignVariableOp", (FormulaArg[]){{&pair[0], 1, false}, {&pair[1], 1, false}}, 2, NULL);
+                m->before = formula_node(&f, "AssignVariableOp",
+                                         (FormulaArg[]){{&pair[0], 1, false}, {&pair[1], 1, false}}, 2, NULL);
         }
         status_free(f.status);
         return out;
@@ -151,7 +158,8 @@ static Output input(Machine *m, DType dtype, bool is_ref, int depth) {
     if (!fill(m, dtype, one_in(m->in, 4) ? any_shape(m) : one_in(m->in, 4) ? SCALAR_SHAPE : m->shape, &value))
         return out;
     if (m->fed && m->n_feeds < INPUTS) {
-        FormulaAttr attrs[] = {{"dtype", ATTR_OF_TYPE(dtype)}, {m->shaped ? "shape" : NULL, {.kind = ATTR_SHAPE, .shape = &value.shape}}, {0}};
+        FormulaAttr attrs[] = {{"dtype", ATTR_OF_TYPE(dtype)},
+                               {m->shaped ? "shape" : NULL, {.kind = ATTR_SHAPE, .shape = &value.shape}}, {0}};
         out = formula_op(&f, "Placeholder", NULL, 0, attrs);
         if (out.node) {
             m->feeds[m->n_feeds] = out;
@@ -270,7 +278,8 @@ static void run_one(Machine *m, Session *session, Output fetch, Node *target) {
     const Tensor *given[INPUTS];
     for (int i = 0; i < m->n_feeds; i++)
         given[i] = &m->values[i];
-    StepSignature signature = {.feeds = m->feeds, .n_feeds = m->n_feeds, .fetches = &fetch, .n_fetches = fetch.node != NULL,
+    StepSignature signature = {.feeds = m->feeds, .n_feeds = m->n_feeds, .fetches = &fetch,
+                               .n_fetches = fetch.node != NULL,
                                .targets = &target, .n_targets = !fetch.node};
     Tensor out = {0};
     Status *status = session_run(session, &signature, &(RunSettings){.timeout_ms = STEP_MS}, given, &out);

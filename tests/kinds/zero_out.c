@@ -31,8 +31,8 @@ static void zero_out_run(void *kernel, TF_OpKernelContext *context) {
         int rank = TF_NumDims(input);
         for (int i = 0; i < rank && i < 8; i++)
             dims[i] = TF_Dim(input, i);
-        output = TF_AllocateOutput(context, 0, TF_ExpectedOutputDataType(context, 0), dims, rank, TF_TensorByteSize(input),
-                                   status);
+        output = TF_AllocateOutput(context, 0, TF_ExpectedOutputDataType(context, 0), dims, rank,
+                                   TF_TensorByteSize(input), status);
     }
     if (TF_GetCode(status) == TF_OK) {
         const int32_t *from = TF_TensorData(input);

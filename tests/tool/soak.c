@@ -2,8 +2,9 @@
 //
 //     soak [SESSIONS]
 //
-// Each round has a graph of its own with variables, a queue, a loop, a gradient and an error; every tenth is imported from
-// the bytes of the one before. Prints the resident memory after each tenth of the rounds; fails where the second half grew.
+// Each round has a graph of its own with variables, a queue, a loop, a gradient and an error; every tenth is imported
+// from the bytes of the one before. Prints the resident memory after each tenth of the rounds; fails where the second
+// half grew.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -264,7 +264,8 @@ static bool write_files(int argc, char **argv, const ImageNet *net) {
 }
 
 int image_program(int argc, char **argv, const ImageNet *net) {
-    check_options(argc, argv, (const char *const[]){"data", "steps", "batch", "rate", "threads", "seed", "curve", "graph",
+    check_options(argc, argv, (const char *const[]){"data", "steps", "batch", "rate", "threads", "seed", "curve",
+                                                    "graph",
                                                     "answers", "frozen", "size", "classes", "report", "test", NULL});
     if (write_files(argc, argv, net))
         return 0;

@@ -79,8 +79,8 @@ void session_delete(TF_Session *session) {
     TF_DeleteStatus(status);
 }
 
-void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, const TF_Output *fetches,
-                  double *numbers, int n_fetches, const TF_Operation *target) {
+void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n,
+                  const TF_Output *fetches, double *numbers, int n_fetches, const TF_Operation *target) {
     TF_Tensor *results[8] = {NULL};
     TF_Status *status = TF_NewStatus();
     TF_SessionRun(session, NULL, feeds, values, n, fetches, results, n_fetches, &target, target != NULL, NULL, status);
@@ -92,7 +92,8 @@ void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const 
     TF_DeleteStatus(status);
 }
 
-TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, TF_Output fetch) {
+TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n,
+                         TF_Output fetch) {
     TF_Tensor *result = NULL;
     TF_Status *status = TF_NewStatus();
     TF_SessionRun(session, NULL, feeds, values, n, &fetch, &result, 1, NULL, 0, NULL, status);

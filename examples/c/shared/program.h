@@ -18,8 +18,8 @@ double seconds(void);
 TF_Session *session_new(TF_Graph *graph, int threads);  // 0: as many as the machine has
 void session_delete(TF_Session *session);
 // Runs a step; fetches are scalars, as numbers.
-void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, const TF_Output *fetches,
-                  double *numbers, int n_fetches, const TF_Operation *target);
+void session_step(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n,
+                  const TF_Output *fetches, double *numbers, int n_fetches, const TF_Operation *target);
 TF_Tensor *session_fetch(TF_Session *session, const TF_Output *feeds, TF_Tensor *const *values, int n, TF_Output fetch);
 TF_Tensor *tensor_of(TF_DataType dtype, int rank, const int64_t *dims);  // to be filled
 void file_close(FILE *file, const char *path);  // ends the program where not all could be written; nothing for NULL

@@ -154,7 +154,8 @@ Words words_read(const char *path, int most, int64_t length) {
     char *text = text_of(path), *at = text, *word;
     Entry *table = calloc(SLOTS, sizeof *table);
     int used = 0;
-    for (size_t n; table && used < SLOTS / 2 && (!length || words.n < length) && (n = next_word(&at, &word)) > 0; words.n++) {
+    for (size_t n; table && used < SLOTS / 2 && (!length || words.n < length) && (n = next_word(&at, &word)) > 0;
+         words.n++) {
         Entry *e = slot(table, word, n);
         used += !e->word;
         *e = (Entry){word, n, e->times + 1, 0};

@@ -10,7 +10,8 @@ typedef struct Words {
 } Words;
 
 // The text of a file. NULL: the Bible, where Debian's package bible-kjv is installed; else sentences of its own making.
-// Words are lower-case letters; punctuation marks are words. At most `most` different ones, and `length` in all; 0: any.
+// Words are lower-case letters; punctuation marks are words. At most `most` different ones, and `length` in all; 0:
+// any.
 Words words_read(const char *path, int most, int64_t length);
 void words_clear(Words *words);
 int words_find(const Words *words, const char *name);   // -1: none of them

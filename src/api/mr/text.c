@@ -58,7 +58,8 @@ static Status *parse_message(Str name, Str text, TF_Buffer *out) {
         TRY(proto_encode(TYPES[i], message, &bytes));
         return buffer_fill(out, &bytes);
     }
-    FAIL(INVALID_ARGUMENT, "'%.*s' is no message that can be read as text: GraphDef, SavedModel, MetaGraphDef and FunctionDef are",
+    FAIL(INVALID_ARGUMENT,
+         "'%.*s' is no message that can be read as text: GraphDef, SavedModel, MetaGraphDef and FunctionDef are",
          STR_ARGS(name));
 }
 

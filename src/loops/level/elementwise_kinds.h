@@ -1,4 +1,5 @@
-// IF_<kinds>(text) keeps the text where the kind being compiled, KIND_F, KIND_I, KIND_U, KIND_C or KIND_B, is among them.
+// IF_<kinds>(text) keeps the text where the kind being compiled, KIND_F, KIND_I, KIND_U, KIND_C or KIND_B, is among
+// them.
 #undef IF_F
 #undef IF_I
 #undef IF_U

@@ -40,8 +40,8 @@ static void FN(spread_one)(T one, T *tile, int64_t n) {
 }
 
 // Runs the body of a row whose scalars (sa or sb 0) have no loop of their own. `size` is that of an output.
-static int64_t FN(spread)(FN(Body) *body, const T *p, const T *q, char *o, size_t size, int64_t n, int64_t sa, int64_t sb,
-                          double P) {
+static int64_t FN(spread)(FN(Body) *body, const T *p, const T *q, char *o, size_t size, int64_t n, int64_t sa,
+                          int64_t sb, double P) {
     if (n <= 0)
         return 0;
     if (!(sa | sb)) {

@@ -12,5 +12,6 @@
 #undef T
 #undef NAME
 
-void (*const LEVEL(loop_ffts)[2])(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im) = {f32_pass,
+void (*const LEVEL(loop_ffts)[2])(const FftPass *pass, const void *re, const void *im, void *to_re, void *to_im) =
+    {f32_pass,
                                                                                                            f64_pass};

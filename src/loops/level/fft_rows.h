@@ -25,7 +25,8 @@ static void FN(two)(const FN(Block) *b) {
 }
 
 static void FN(four)(const FN(Block) *b) {
-    const T *ar = b->re, *ai = b->im, *br = ar + b->apart, *bi = ai + b->apart, *cr = br + b->apart, *ci = bi + b->apart;
+    const T *ar = b->re, *ai = b->im, *br = ar + b->apart, *bi = ai + b->apart, *cr = br + b->apart,
+        *ci = bi + b->apart;
     const T *dr = cr + b->apart, *di = ci + b->apart;
     T *x0 = b->to_re, *y0 = b->to_im, *x1 = x0 + b->step, *y1 = y0 + b->step, *x2 = x1 + b->step, *y2 = y1 + b->step;
     T *x3 = x2 + b->step, *y3 = y2 + b->step;
@@ -81,7 +82,8 @@ static void FN(pass)(const FftPass *pass, const void *re, const void *im, void *
             c[j] = roots[2 * turn], s[j] = roots[2 * turn + 1];
         }
         FN(Block) b = {.re = (const T *)re + p * pass->step, .im = (const T *)im + p * pass->step,
-                       .to_re = (T *)to_re + pass->radix * p * pass->step, .to_im = (T *)to_im + pass->radix * p * pass->step,
+                       .to_re = (T *)to_re + pass->radix * p * pass->step,
+                       .to_im = (T *)to_im + pass->radix * p * pass->step,
                        .step = pass->step, .apart = pass->m * pass->step, .c = c, .s = s};
         if (pass->radix == 4)
             FN(four)(&b);

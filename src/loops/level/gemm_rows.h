@@ -1,9 +1,9 @@
 // Matrix products of one real type, row-major: what is packed, and in which order the tiles are walked. Included once
 // per type, as level/gemm_tile.h is, which it includes.
 //
-// A panel of b, as wide as a tile, is packed, k rows one after the other, and serves all tiles of a block of a, which stays
-// in the second cache. What comes next is fetched ahead from memory, some lines before each tile: without, packing waits
-// for memory, 5 % of a product of 80 MB. a is read where it lies, unless that is transposed.
+// A panel of b, as wide as a tile, is packed, k rows one after the other, and serves all tiles of a block of a, which
+// stays in the second cache. What comes next is fetched ahead from memory, some lines before each tile: without,
+// packing waits for memory, 5 % of a product of 80 MB. a is read where it lies, unless that is transposed.
 #include "loops/level/gemm_tile.h"
 
 // Panels of b's columns, filled up with zeros. Either of row and column is 1.
@@ -29,8 +29,8 @@ static void FN(pack_b)(const T *b, int64_t row, int64_t column, int64_t k, int64
     }
 }
 
-// A transposed a, k rows of `step`: the rows of each tile side by side. Eight elements are written where a tile has six or
-// less: what is too much is overwritten by what comes next.
+// A transposed a, k rows of `step`: the rows of each tile side by side. Eight elements are written where a tile has six
+// or less: what is too much is overwritten by what comes next.
 static void FN(pack_a)(const T *a, int64_t step, int64_t m, int64_t k, T *out) {
     enum { MOST = 8 };
     int64_t tiles = (m + FN(MOST_ROWS) - 1) / FN(MOST_ROWS);
@@ -82,7 +82,8 @@ static void FN(walk)(FN(Block) *block) {
     block->tile = t;
 }
 
-// What the columns of b behind [j, j + n) will need from memory; behind the last: the first ones, `deeper` rows further on.
+// What the columns of b behind [j, j + n) will need from memory; behind the last: the first ones, `deeper` rows further
+// on.
 static FN(Ahead) FN(next_columns)(const GemmShape *g, const GemmBlocks *s, const T *b, int64_t j, int64_t n, int64_t k,
                                   int64_t deeper, int64_t tiles) {
     int64_t next = j + n, rows = k;
@@ -128,8 +129,8 @@ static FN(Ahead) FN(next_block)(const GemmShape *g, const GemmBlocks *s, const T
         return (FN(Ahead)){0};
     rows = g->m - ic < s->rows ? g->m - ic : s->rows;
     int64_t k = g->k - pc < s->depth ? g->k - pc : s->depth;
-    return FN(ahead)(a + (g->ta ? pc * g->lda + ic : ic * g->lda + pc), g->lda, g->ta ? k : rows, g->ta ? rows : k, tiles,
-                     s->depth);
+    return FN(ahead)(a + (g->ta ? pc * g->lda + ic : ic * g->lda + pc), g->lda, g->ta ? k : rows, g->ta ? rows : k,
+                     tiles, s->depth);
 }
 
 // b is packed, panel after panel, each down all of k: a panel stays in the first cache while the rows of a go by.
@@ -142,7 +143,8 @@ static void FN(walk_packed)(const GemmShape *g, FN(Block) *block, const T *b) {
         bool last = g->n - j <= FN(PANEL);
         block->b = b, block->c = c + j, block->bias = bias ? bias + j : NULL;
         block->columns = last ? g->n - j : FN(PANEL);
-        block->tile.next_b = last ? (FN(Ahead)){0} : FN(ahead)(b + panel, 0, 1, block->tile.k * FN(PANEL), tiles, block->tile.k);
+        block->tile.next_b = last ? (FN(Ahead)){0} : FN(ahead)(b + panel, 0, 1, block->tile.k * FN(PANEL), tiles,
+                                                               block->tile.k);
         FN(walk)(block);
     }
 }
@@ -159,7 +161,8 @@ static void FN(gemm_by_tiles)(const GemmShape *g, GemmWay way, const T *a, const
         for (int64_t pc = 0; pc < g->k || pc == 0; pc += s.depth) {
             int64_t m = g->m - ic < s.rows ? g->m - ic : s.rows, k = g->k - pc < s.depth ? g->k - pc : s.depth;
             int64_t behind = g->k - pc - k;
-            FN(Block) block = {.a = a + ic * a_row + pc * a_column, .c = c + ic * g->ldc, .bias = behind ? NULL : g->bias,
+            FN(Block) block = {.a = a + ic * a_row + pc * a_column, .c = c + ic * g->ldc,
+                               .bias = behind ? NULL : g->bias,
                                .rows = m, .a_step = a_row, .packed_a = s.packs_a};
             block.tile = (FN(Tile)){.k = k, .am = a_row, .ak = a_column, .ldc = g->ldc, .scale = (T)g->scale,
                                     .scaled = g->scales, .accumulate = g->accumulate || pc > 0,
@@ -176,11 +179,13 @@ static void FN(gemm_by_tiles)(const GemmShape *g, GemmWay way, const T *a, const
         }
 }
 
-// The transposed product has long rows: b's few columns are its rows. It is laid into scratch, and then where it belongs.
+// The transposed product has long rows: b's few columns are its rows. It is laid into scratch, and then where it
+// belongs.
 static void FN(gemm_turned)(const GemmShape *g, const T *a, const T *b, T *c, T *scratch) {
     GemmShape turned = {.m = g->n, .n = g->m, .k = g->k, .lda = g->ldb, .ldb = g->lda, .ldc = g->m, .ta = true,
                         .scales = g->scales, .scale = g->scale};
-    FN(gemm_by_tiles)(&turned, GEMM_TILES, b, a, scratch, scratch + (g->m * g->n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL);
+    FN(gemm_by_tiles)(&turned, GEMM_TILES, b, a, scratch, scratch + (g->m * g->n + GEMM_PANEL - 1) / GEMM_PANEL *
+                      GEMM_PANEL);
     const T *bias = g->bias;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
@@ -222,7 +227,8 @@ static void FN(row_times_matrix)(const GemmShape *g, const T *x, int64_t step, c
 // columns times c_column lead through c.
 static void FN(gemm_by_dots)(const GemmShape *g, const T *a, const T *b, T *c) {
     bool swapped = g->n == 1;   // the many rows are a's
-    int64_t m = swapped ? 1 : g->m, n = swapped ? g->m : g->n, c_row = swapped ? 1 : g->ldc, c_column = swapped ? g->ldc : 1;
+    int64_t m = swapped ? 1 : g->m, n = swapped ? g->m : g->n, c_row = swapped ? 1 : g->ldc,
+        c_column = swapped ? g->ldc : 1;
     const T *x = swapped ? b : a, *y = swapped ? a : b, *bias = g->bias;
     int64_t x_step = swapped ? 0 : g->lda, y_step = swapped ? g->lda : g->ldb;
     int64_t tiles = (m + FN(DOT_ROWS) - 1) / FN(DOT_ROWS), columns;

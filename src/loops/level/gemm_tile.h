@@ -11,8 +11,8 @@ enum { FN(MOST_ROWS) = LOOPS_LEVEL == 1 ? 4 : 6, FN(MOST_VECTORS) = LOOPS_LEVEL 
 enum { FN(PANEL) = FN(MOST_VECTORS) * WIDTH, FN(DOT_ROWS) = LOOPS_LEVEL == 4 ? 6 : 2 };
 typedef T FN(Vector) __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(T)), may_alias));
 
-// What will be read next: `runs` of `lines` cache lines, `step` bytes apart. A few are fetched every CHUNK steps of k: all at
-// once they would hold up what the tile itself reads.
+// What will be read next: `runs` of `lines` cache lines, `step` bytes apart. A few are fetched every CHUNK steps of k:
+// all at once they would hold up what the tile itself reads.
 typedef struct {
     const char *from;
     int64_t step, runs, lines, each, run, line;
@@ -22,7 +22,8 @@ enum { FN(CHUNK) = 16 };
 // Spread over `tiles` tiles of depth k.
 static FN(Ahead) FN(ahead)(const T *from, int64_t step, int64_t runs, int64_t length, int64_t tiles, int64_t k) {
     int64_t size = sizeof(T), lines = (length * size + 63) / 64, times = tiles * ((k + FN(CHUNK) - 1) / FN(CHUNK));
-    return (FN(Ahead)){(const char *)from, step * size, runs, lines, times ? (runs * lines + times - 1) / times : 0, 0, 0};
+    return (FN(Ahead)){(const char *)from, step * size, runs, lines, times ? (runs * lines + times - 1) / times : 0, 0,
+                       0};
 }
 
 INLINE void FN(fetch)(FN(Ahead) *ahead) {
@@ -41,7 +42,8 @@ typedef struct {
     FN(Ahead) next_a, next_b;
 } FN(Tile);
 
-// The tile's sums, on their way out. Each step goes over all of them, since a branch for each costs as much as the step.
+// The tile's sums, on their way out. Each step goes over all of them, since a branch for each costs as much as the
+// step.
 INLINE void FN(finish)(const FN(Tile) *t, FN(Vector) (*sum)[FN(MOST_VECTORS)], const T *c, const int rows,
                        const int vectors) {
 #define EACH(...)                                 \
@@ -62,7 +64,8 @@ INLINE void FN(finish)(const FN(Tile) *t, FN(Vector) (*sum)[FN(MOST_VECTORS)], c
 #undef EACH
 }
 
-// What is rarer, when the tile has been written but is in the first cache yet: in each tile it would be half of the code.
+// What is rarer, when the tile has been written but is in the first cache yet: in each tile it would be half of the
+// code.
 NOINLINE static void FN(bias_and_relu)(const FN(Tile) *t, T *c, int rows, int vectors) {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) {

@@ -14,8 +14,8 @@
 #define LEVEL_PASTE(name, level) LEVEL_PASTE_(name, level)
 #define LEVEL(name) LEVEL_PASTE(name, LOOPS_LEVEL)
 
-// Complex loops gain nothing from wider vectors, integer ones, casts and those of single doubles nothing from 512 bits: the
-// higher levels use the lower ones' (cmake/library.cmake leaves the files out).
+// Complex loops gain nothing from wider vectors, integer ones, casts and those of single doubles nothing from 512 bits:
+// the higher levels use the lower ones' (cmake/library.cmake leaves the files out).
 #define COMPLEX_LEVEL(name) LEVEL_PASTE(name, 1)
 #if LOOPS_LEVEL == 4
 #define INTEGER_LEVEL(name) LEVEL_PASTE(name, 3)

@@ -1,8 +1,8 @@
 // Float functions that vectorise — polynomials and selects in plain C, no table, no branch, no library call.
 //
-// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2 ulp (erfc 5). The
-// others compute in double, where short series are exact enough for a correctly rounded float nearly always. A clamp is
-// written `x > c ? c : x`, so that NaN passes through.
+// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2 ulp (erfc
+// 5). The others compute in double, where short series are exact enough for a correctly rounded float nearly always. A
+// clamp is written `x > c ? c : x`, so that NaN passes through.
 #pragma once
 #include <math.h>
 
@@ -154,7 +154,8 @@ INLINE float f32_expm1(float x) {
     return x == 0 ? x : (p * first + (first - inverse)) * second;
 }
 
-// erfc x = t e^(-x^2) P(2 t - 1) with t = 1 / (1 + x / 2). x^2 is the square of what 12 bits hold, which is exact, and the rest.
+// erfc x = t e^(-x^2) P(2 t - 1) with t = 1 / (1 + x / 2). x^2 is the square of what 12 bits hold, which is exact, and
+// the rest.
 INLINE float f32_erfc(float x) {
     float a = f32_fabs(x);
     a = a > 10.5f ? 10.5f : a;
@@ -426,7 +427,8 @@ INLINE double wide_fraction(double x) {
     return __builtin_fabs(x) < 0x1p40 ? x - rounded : x - x;
 }
 
-// A choice by bits. Where many values hang on one comparison the compiler would make branches of it, and the loop scalar.
+// A choice by bits. Where many values hang on one comparison the compiler would make branches of it, and the loop
+// scalar.
 INLINE uint64_t wide_is_negative(double x) {
     return 0 - (double_bits(x) >> 63);
 }
@@ -457,7 +459,8 @@ INLINE float f32_lgamma(float x) {
 INLINE float f32_digamma(float x) {
     double d = (double)x, w = d <= 0 ? 1 - d : d;
     double near = w < 8 ? 1.0 : 0.0;
-    double sum = 1 / w + 1 / (w + 1) + 1 / (w + 2) + 1 / (w + 3) + 1 / (w + 4) + 1 / (w + 5) + 1 / (w + 6) + 1 / (w + 7);
+    double sum = 1 / w + 1 / (w + 1) + 1 / (w + 2) + 1 / (w + 3) + 1 / (w + 4) + 1 / (w + 5) + 1 / (w + 6) +
+                 1 / (w + 7);
     double shifted = w + near * 8;
     double inverse = 1 / shifted, z = inverse * inverse;
     double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));

@@ -1,5 +1,5 @@
-// The folds of one type. Included once per type with T, A (the accumulator), NAME and the folds' expressions set, in the
-// order of Fold.
+// The folds of one type. Included once per type with T, A (the accumulator), NAME and the folds' expressions set, in
+// the order of Fold.
 //
 // Sums are blocked: a few hundred elements in the type itself, in as many running sums as keep the vector units busy,
 // then into the wider accumulator. The order depends on the extents only.
@@ -7,7 +7,8 @@
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(fold) PASTE3(fold, NAME)
 
-enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4, FN(BLOCK) = 1024,
+enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SPREAD) : FN(SPREAD) / 4,
+      FN(BLOCK) = 1024,
        FN(NARROW) = 64 / sizeof(T), FN(FEW) = FN(NARROW) * 16,
        FN(TILE) = 16384 / sizeof(T) };
 
@@ -71,8 +72,8 @@ enum { FN(SPREAD) = 64 / sizeof(T) * 4, FN(WIDE) = sizeof(A) > sizeof(T) ? FN(SP
             tile[j] = y;                                                                                      \
         }                                                                                                     \
     }
-// A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a tree;
-// a vector of sums where the row is too short for more.
+// A row: whole blocks in running sums side by side, what is left over among the first of them, then pairs of sums as a
+// tree; a vector of sums where the row is too short for more.
 #define FOLD_LOOPS(fold, begin, step, join)                                                                   \
     FOLD_LANES(fold##_block, FN(SPREAD), FN(WIDE), begin, step, join)                                         \
     FOLD_LANES(fold##_narrow, FN(NARROW), FN(NARROW), begin, step, join)                                      \

@@ -141,8 +141,8 @@ static void short_cross_entropy(const float *x, const float *labels, const float
     memcpy(loss, cost, (size_t)rows * sizeof *loss);
 }
 
-static void short_sparse_cross_entropy(const float *x, const int64_t *labels, const float *factor, float *loss, float *g,
-                                       int64_t rows, int64_t n) {
+static void short_sparse_cross_entropy(const float *x, const int64_t *labels, const float *factor, float *loss,
+                                       float *g, int64_t rows, int64_t n) {
     float d[SHORT][SIDE], e[SHORT][SIDE], total[SIDE], shift[SIDE], f[SIDE], here[SIDE];
     rows_to_lanes(x, rows, n, d);
     lane_exponentials(d, e, n, total);

@@ -48,8 +48,8 @@ INLINE T FN(sum_of)(const T *x, int64_t n) {
     return s[0] + total;
 }
 
-// y[i] = e^(x[i] - most), which may be x, and their sum; y NULL: that alone. What lies `ahead` comes into the cache meanwhile:
-// the next row.
+// y[i] = e^(x[i] - most), which may be x, and their sum; y NULL: that alone. What lies `ahead` comes into the cache
+// meanwhile: the next row.
 static T FN(exponentials)(const T *x, T most, T *y, int64_t n, int64_t ahead) {
     enum { BLOCK = 512, LINE = 64 / sizeof(T) };
     double total = 0;

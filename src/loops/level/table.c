@@ -1,8 +1,8 @@
 // LoopTable of this level.
 #include "loops/level/table.h"
 extern const ElementwiseFn LEVEL(loop_table_f32)[], INTEGER_LEVEL(loop_table_f64)[], INTEGER_LEVEL(loop_table_i32)[],
-    INTEGER_LEVEL(loop_table_i64)[], INTEGER_LEVEL(loop_table_u32)[], INTEGER_LEVEL(loop_table_u64)[], COMPLEX_LEVEL(loop_table_c64)[],
-    COMPLEX_LEVEL(loop_table_c128)[], INTEGER_LEVEL(loop_table_b8)[];
+    INTEGER_LEVEL(loop_table_i64)[], INTEGER_LEVEL(loop_table_u32)[], INTEGER_LEVEL(loop_table_u64)[],
+    COMPLEX_LEVEL(loop_table_c64)[], COMPLEX_LEVEL(loop_table_c128)[], INTEGER_LEVEL(loop_table_b8)[];
 extern const SelectFn LEVEL(loop_selects)[5];
 extern const SixteenTable LEVEL(loop_sixteen);
 extern const ConvertFn INTEGER_LEVEL(loop_casts)[CAST_TYPES][CAST_TYPES];
@@ -10,7 +10,8 @@ extern const FoldLoops LEVEL(loop_folds_f32)[], LEVEL(loop_folds_f64)[], INTEGER
     INTEGER_LEVEL(loop_folds_i64)[], INTEGER_LEVEL(loop_folds_u32)[], INTEGER_LEVEL(loop_folds_u64)[],
     COMPLEX_LEVEL(loop_folds_c64)[], COMPLEX_LEVEL(loop_folds_c128)[], INTEGER_LEVEL(loop_folds_b8)[];
 extern const ArgLoops LEVEL(loop_args_f32), LEVEL(loop_args_f64), INTEGER_LEVEL(loop_args_i32),
-    INTEGER_LEVEL(loop_args_i64), INTEGER_LEVEL(loop_args_u32), INTEGER_LEVEL(loop_args_u64), INTEGER_LEVEL(loop_args_b8);
+    INTEGER_LEVEL(loop_args_i64), INTEGER_LEVEL(loop_args_u32), INTEGER_LEVEL(loop_args_u64),
+    INTEGER_LEVEL(loop_args_b8);
 extern const DotsFn LEVEL(loop_dots)[2];
 extern const TransposeFn LEVEL(loop_transposes)[6];
 extern const GemmFn LEVEL(loop_gemms)[TYPES];

@@ -5,9 +5,11 @@
 #include "loops/gemm.h"
 #include "loops/level/level.h"
 
-typedef enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, TYPE_U32, TYPE_U64, TYPE_C64, TYPE_C128, TYPE_BOOL, TYPES } ComputeType;
+typedef enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, TYPE_U32, TYPE_U64, TYPE_C64, TYPE_C128, TYPE_BOOL,
+              TYPES } ComputeType;
 
-typedef enum { CAST_F32, CAST_F64, CAST_I32, CAST_I64, CAST_U32, CAST_U64, CAST_I8, CAST_U8, CAST_I16, CAST_U16, CAST_BOOL,
+typedef enum { CAST_F32, CAST_F64, CAST_I32, CAST_I64, CAST_U32, CAST_U64, CAST_I8, CAST_U8, CAST_I16, CAST_U16,
+              CAST_BOOL,
                CAST_TYPES } CastType;
 
 typedef struct {
@@ -52,8 +54,8 @@ typedef struct {
                                     void *gradient, int64_t rows, int64_t n);
 } SoftmaxTable;
 
-// Of a convolution to few channels: where the rows of a window lie, in elements. Filters follow each other, `filter` apart;
-// neighbouring pixels have their windows `pixel` apart.
+// Of a convolution to few channels: where the rows of a window lie, in elements. Filters follow each other, `filter`
+// apart; neighbouring pixels have their windows `pixel` apart.
 enum { NARROW = 3, NARROW_RUNS = 64 };
 typedef struct {
     int64_t at[NARROW_RUNS], filter_at[NARROW_RUNS], length[NARROW_RUNS], n, pixel, filter;
@@ -67,18 +69,19 @@ typedef struct {
                        const void *gate_b, int64_t rows, int64_t channels, double *sums);
     void (*scale_rows[2])(const void *x, const void *a, const void *b, const void *side, void *y, int64_t rows,
                           int64_t channels, bool relu);
-    void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d, const void *gate_a,
-                          const void *gate_b, void *out, int64_t rows, int64_t channels);
+    void (*blend_rows[2])(const void *dy, const void *x, const void *a, const void *b, const void *d,
+                          const void *gate_a, const void *gate_b, void *out, int64_t rows, int64_t channels);
     void (*add_channels[2])(const void *x, void *y, int64_t n, double scale);
-    // y[p * outs + o] = bias[o] + the dot products of all runs of pixel p and filter o, then relu; outs is at most NARROW.
+    // y[p * outs + o] = bias[o] + the dot products of all runs of pixel p and filter o, then relu; outs is at most
+    // NARROW.
     void (*narrow[2])(const void *x, const NarrowRuns *runs, const void *filter, const void *bias, bool relu, void *y,
                       int64_t pixels, int64_t outs);
     // y[c] = (more ? y[c] : 0) + the sum of x[at[i] + c] * weights[i]; or of those where equal[c] is less
     // than POOL_NEAR from greatest[at[i] + c]: TensorFlow's kernel takes that for the greatest element of a window.
-    void (*gather_mean[2])(const void *x, const int64_t *at, const double *weights, int64_t n, void *y, int64_t channels,
-                           bool more);
-    void (*gather_equal[2])(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,
-                            int64_t channels, bool more);
+    void (*gather_mean[2])(const void *x, const int64_t *at, const double *weights, int64_t n, void *y,
+                           int64_t channels, bool more);
+    void (*gather_equal[2])(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n,
+                            void *y, int64_t channels, bool more);
     void (*local_response[2])(const void *in, void *out, void *work, int64_t rows, int64_t n, int64_t radius,
                               double bias, double alpha, double beta);
     void (*local_response_grad[2])(const void *gradients, const void *in, const void *result, void *out, void *work,
@@ -92,7 +95,8 @@ typedef struct {
     void (*add_along[2])(const void *row, int64_t extent, void *out, int64_t count, int64_t stride, int64_t pad,
                          int64_t window);
     void (*max_grad[4])(const int32_t *place, int32_t at, const void *dy, void *dx, int64_t n);
-    // The four pixels of a whole 2x2 window in reading order: their greatest; dy to the first greatest, zeros to the rest.
+    // The four pixels of a whole 2x2 window in reading order: their greatest; dy to the first greatest, zeros to the
+    // rest.
     void (*max_2x2[4])(const void *const x[4], void *greatest, int64_t n);
     void (*max_grad_2x2[4])(const void *const x[4], const void *dy, void *const dx[4], int64_t n);
 } WindowTable;
@@ -101,12 +105,12 @@ typedef struct {
 // `point`: floats from one point to the next, `block`: from a vector of channels to the next.
 typedef struct {
     // A tile of 6 x 6 (8 x 8) pixels, row by row; a low one has 4 rows, a narrow one columns; of gradients 4 x 4, or 2.
-    // Pixels beyond the image must point to zeros. Lanes beyond the channels are written as 0, points that the tile lacks
-    // are not. Tiles of 5x5 are neither low nor narrow.
+    // Pixels beyond the image must point to zeros. Lanes beyond the channels are written as 0, points that the tile
+    // lacks are not. Tiles of 5x5 are neither low nor narrow.
     void (*image_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
                        int64_t block);
-    void (*gradient_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
-                          int64_t block);
+    void (*gradient_tile)(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
+                          int64_t point, int64_t block);
     // 4 x 4 pixels, whatever the tile; those that are NULL are left out.
     void (*result_tile)(const float *in, bool low, bool narrow, int64_t point, int64_t block, int64_t channels,
                         const float *bias, bool relu, float *const pixels[16]);
@@ -119,10 +123,10 @@ typedef struct {
     int lanes, rows;   // floats of a vector, 0: none; tiles that a product takes at a time
     const WinogradTransforms *of_3, *of_5;
     // At one point: c[vector][tile] = sum over k of a[k / lanes][tile][k % lanes] * b[panel][k][vector].
-    void (*products)(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors, float *c,
-                     int64_t c_block);
-    // At one point: c[row][vector] = sum over tiles of a[tile][row] * b[vector][tile], added to c if `add`; whole vectors
-    // of rows.
+    void (*products)(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors,
+                     float *c, int64_t c_block);
+    // At one point: c[row][vector] = sum over tiles of a[tile][row] * b[vector][tile], added to c if `add`; whole
+    // vectors of rows.
     void (*gradient_products)(const float *a, int64_t a_block, int64_t rows, const float *b, int64_t b_block,
                               int64_t vectors, int64_t tiles, float *c, int64_t ldc, bool add);
 } WinogradTable;

@@ -4,8 +4,9 @@
 #define PASTE3(a, b) PASTE3_(a, b)
 #define FN(name) PASTE3(name, NAME)
 
-// sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares. With gates a and b
-// an x counts as 0 unless y * a + b > 0. Rows are read from end to end: by tiles of 128 channels memory gave 9 GB/s, so 23.
+// sums[c] += x - shift, sums[channels + c] += (x - shift) * (y - shift_y), over rows; y = x for squares. With gates a
+// and b an x counts as 0 unless y * a + b > 0. Rows are read from end to end: by tiles of 128 channels memory gave 9
+// GB/s, so 23.
 INLINE void FN(moments_of)(const void *x_, const void *y_, const void *shift_x, const void *shift_y, bool gated,
                            const void *gate_a, const void *gate_b, int64_t rows, int64_t channels, double *sums) {
     enum { ROWS = 64, TILE = 2048, APART = 64 / sizeof(T) };  // sums that are 4 KiB apart would wait for each other
@@ -93,8 +94,8 @@ static void FN(add_channels)(const void *x_, void *y_, int64_t n, double scale) 
         y[i] += x[i] * s;
 }
 
-// Sums over pixels that stay in registers: y = (more ? y : 0) + the sum of weight * what lies `at` elements behind x. With
-// an `equal` pixel a channel counts where the one of `greatest`, at the same places, is less than POOL_NEAR away.
+// Sums over pixels that stay in registers: y = (more ? y : 0) + the sum of weight * what lies `at` elements behind x.
+// With an `equal` pixel a channel counts where the one of `greatest`, at the same places, is less than POOL_NEAR away.
 typedef T FN(Channels) __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(T)), may_alias));
 enum { FN(EACH) = LANES * sizeof(float) / sizeof(T), FN(BLOCK) = 4 };
 
@@ -146,8 +147,8 @@ static void FN(gather_mean)(const void *x, const int64_t *at, const double *weig
                             int64_t channels, bool more) {
     FN(gather_of)(x, NULL, NULL, at, weights, n, y, channels, more);
 }
-static void FN(gather_equal)(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n, void *y,
-                             int64_t channels, bool more) {
+static void FN(gather_equal)(const void *x, const void *equal, const void *greatest, const int64_t *at, int64_t n,
+                             void *y, int64_t channels, bool more) {
     FN(gather_of)(x, equal, greatest, at, NULL, n, y, channels, more);
 }
 
@@ -192,8 +193,8 @@ INLINE void FN(narrow_block)(const T *x, const NarrowRuns *runs, const T *filter
             y[p * outs + o] = relu && sum < 0 ? 0 : sum;
         }
 }
-static void FN(narrow)(const void *x_, const NarrowRuns *runs, const void *filter, const void *bias, bool relu, void *y_,
-                       int64_t pixels, int64_t outs) {
+static void FN(narrow)(const void *x_, const NarrowRuns *runs, const void *filter, const void *bias, bool relu,
+                       void *y_, int64_t pixels, int64_t outs) {
     const T *x = x_;
     T *y = y_;
 #define ROW(outs, abreast)                                                                            \

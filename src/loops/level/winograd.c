@@ -1,15 +1,16 @@
 // Winograd — the transforms of F(4x4, 3x3), vectors of channels at a time, and the products between them.
 //
-// A tile of 6 x 6 pixels d and a filter g of 3 x 3 become 36 points each, B'dB and GgG'; their products, summed over the
-// input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, +-sqrt(1/2),
-// +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the filter
-// is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
+// A tile of 6 x 6 pixels d and a filter g of 3 x 3 become 36 points each, B'dB and GgG'; their products, summed over
+// the input's channels, become 4 x 4 pixels by A'mA. The rows of B', G and A' are those of the points 0, +-sqrt(1/2),
+// +-sqrt(2) and infinity, which lose half as many bits as the usual 0, +-1, +-2 and infinity. The gradient of the
+// filter is the same chain walked back: dg = G' ((B'dB) * (A dy A')) G.
 //
 // Where an image ends with one or two rows or columns, a short tile makes only two, of 4 pixels and without the points
 // +-sqrt(2). Its B' makes up for the factors of G, so that the filter is the same.
 //
-// Transformed images lie as [point][vector of channels][tile][LANES], so that a product reads a few tiles' channels from
-// consecutive lines. Rows of points are a number of lines apart that is odd: they fall into different sets of the caches.
+// Transformed images lie as [point][vector of channels][tile][LANES], so that a product reads a few tiles' channels
+// from consecutive lines. Rows of points are a number of lines apart that is odd: they fall into different sets of the
+// caches.
 #include "loops/level/table.h"
 
 #if LOOPS_LEVEL >= 3
@@ -32,8 +33,8 @@ INLINE void store(float *to, Vector x) {
 
 // ---------------------------------------- transforms
 //
-// Two rows of points are made at a time, of all columns: few enough values to stay in registers, and nothing is computed
-// twice. The pairs are those of 0 and infinity, +-sqrt(1/2) and +-sqrt(2).
+// Two rows of points are made at a time, of all columns: few enough values to stay in registers, and nothing is
+// computed twice. The pairs are those of 0 and infinity, +-sqrt(1/2) and +-sqrt(2).
 
 enum { ENDS, NEAR_PAIR, FAR_PAIR };
 static const int ROWS_OF[3][2] = {{0, 5}, {1, 2}, {3, 4}};
@@ -186,8 +187,8 @@ __attribute__((noinline)) static void filter_vectors(const float *const *taps, b
 }
 
 // Tiles of any number of channels; `count` pixels.
-INLINE void tile(const float *const *pixels, int count, bool low, bool narrow, int64_t channels, float *out, int64_t point,
-                 int64_t block, TileFn *vectors) {
+INLINE void tile(const float *const *pixels, int count, bool low, bool narrow, int64_t channels, float *out,
+                 int64_t point, int64_t block, TileFn *vectors) {
     int64_t whole = channels / LANES * LANES;
     vectors(pixels, low, narrow, whole, out, point, block);
     if (whole < channels) {
@@ -202,8 +203,8 @@ static void image_tile(const float *const *pixels, bool low, bool narrow, int64_
     tile(pixels, (low ? 4 : 6) * (narrow ? 4 : 6), low, narrow, channels, out, point, block, image_vectors);
 }
 
-static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
-                          int64_t block) {
+static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
+                          int64_t point, int64_t block) {
     tile(pixels, (low ? 2 : 4) * (narrow ? 2 : 4), low, narrow, channels, out, point, block, gradient_vectors);
 }
 
@@ -407,8 +408,8 @@ static const ProductFn product_of[ROWS + 1][2] = {
 };
 #undef BOTH
 
-static void products(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors, float *c,
-                     int64_t c_block) {
+static void products(const float *a, int64_t a_block, int64_t tiles, int64_t k, const float *b, int64_t vectors,
+                     float *c, int64_t c_block) {
     int64_t parts = (tiles + ROWS - 1) / ROWS;
     for (int64_t v = 0; v < vectors; v += 2, b += 2 * LANES * k, c += 2 * c_block)
         for (int64_t part = 0, row = 0; part < parts; part++) {

@@ -171,8 +171,8 @@ static void image_tile(const float *const *pixels, bool low, bool narrow, int64_
     tile(pixels, SIDE * SIDE, channels, out, point, block, image_vectors);
 }
 
-static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out, int64_t point,
-                          int64_t block) {
+static void gradient_tile(const float *const *pixels, bool low, bool narrow, int64_t channels, float *out,
+                          int64_t point, int64_t block) {
     (void)low, (void)narrow;
     tile(pixels, PIXELS * PIXELS, channels, out, point, block, gradient_vectors);
 }
@@ -255,7 +255,8 @@ static void filter_gradient_row(const float *in, int64_t point, int64_t n, float
     }
 }
 
-const WinogradTransforms LEVEL(loop_winograd_5) = {image_tile, gradient_tile, result_tile, filter_row, filter_gradient_row};
+const WinogradTransforms LEVEL(loop_winograd_5) = {image_tile, gradient_tile, result_tile, filter_row,
+                                                   filter_gradient_row};
 #else
 const WinogradTransforms LEVEL(loop_winograd_5) = {0};
 #endif

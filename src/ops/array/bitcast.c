@@ -33,6 +33,7 @@ static Status *bitcast_run(Kernel *k) {
 
 const Op op_Bitcast = {
     .signature = "Bitcast(input: T) -> output: type; T: " TYPES "; type: " TYPES,
-    .doc = "The same bytes read as another type; a difference in size becomes a last dimension.", .shape = bitcast_shape,
+    .doc = "The same bytes read as another type; a difference in size becomes a last dimension.",
+    .shape = bitcast_shape,
     .cpu = ANY_TYPE(bitcast_run), .flags = OP_NO_GRADIENT,
 };

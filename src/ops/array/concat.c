@@ -348,8 +348,8 @@ static Status *split_axis(const Tensor *value, const Shape *in, int *out) {
     if (!value || in->rank < 0 || tensor_count(value) != 1)
         return OK;
     int64_t asked = tensor_int(value, 0);
-    NEED(asked >= -in->rank && asked < in->rank, INVALID_ARGUMENT, "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
-         in->rank, in->rank, (long long)asked);
+    NEED(asked >= -in->rank && asked < in->rank, INVALID_ARGUMENT,
+         "-input rank(-%d) <= split_dim < input rank (%d), but got %lld", in->rank, in->rank, (long long)asked);
     return shape_axis(asked, in->rank, out);
 }
 

@@ -1,7 +1,7 @@
 // Diagonals — MatrixDiag, MatrixDiagPart, MatrixSetDiag (and V2, V3), Diag, DiagPart, MatrixBandPart.
 //
-// A band of diagonals lower <= k <= upper lies in a tensor as rows [upper - k, i]: k = 0 is the main diagonal, k > 0 lies
-// above it. Rows are as long as the longest diagonal; the shorter ones lie at their left or right end.
+// A band of diagonals lower <= k <= upper lies in a tensor as rows [upper - k, i]: k = 0 is the main diagonal, k > 0
+// lies above it. Rows are as long as the longest diagonal; the shorter ones lie at their left or right end.
 #include "ops/array/moving.h"
 
 typedef struct {
@@ -31,7 +31,8 @@ static Status *read_k(const Tensor *k, bool has_k, Band *band, bool *known) {
          "diag_index must be a scalar or vector with one or two elements, received %s", shape_text(&k->shape));
     band->lower = tensor_int(k, 0);
     band->upper = tensor_int(k, n - 1);
-    NEED(band->lower <= band->upper, INVALID_ARGUMENT, "lower_diag_index must not be larger than upper_diag_index: %lld > %lld",
+    NEED(band->lower <= band->upper, INVALID_ARGUMENT,
+         "lower_diag_index must not be larger than upper_diag_index: %lld > %lld",
          (long long)band->lower, (long long)band->upper);
     return OK;
 }
@@ -64,7 +65,8 @@ static void walk(const Band *band, const char *from, char *to, bool to_matrix) {
         for (int64_t k = band->upper; k >= band->lower; k--) {
             int64_t length = least(band->rows + least(0, k), band->columns - most(0, k));
             bool left = (k >= 0 && band->left_above) || (k <= 0 && band->left_below);
-            int64_t at = (batch * diagonals(band) + band->upper - k) * band->length + (left ? 0 : band->length - length);
+            int64_t at = (batch * diagonals(band) + band->upper - k) * band->length +
+                (left ? 0 : band->length - length);
             int64_t place = (batch * band->rows + most(0, -k)) * band->columns + most(0, k);
             for (int64_t i = 0; i < length; i++, at++, place += band->columns + 1) {
                 int64_t a = to_matrix ? at : place, b = to_matrix ? place : at;
@@ -158,13 +160,15 @@ static Status *diag_band(const Tensor *const *value, int n_in, const Shape *in, 
     *known &= !has_k || (value[2] && value[3]);
     if (!*known)
         return OK;
-    NEED(diagonals(band) == 1 || (in->rank >= 2 && (in->dims[in->rank - 2] < 0 || in->dims[in->rank - 2] == diagonals(band))),
+    NEED(diagonals(band) == 1 || (in->rank >= 2 && (in->dims[in->rank - 2] < 0 ||
+                                                    in->dims[in->rank - 2] == diagonals(band))),
          INVALID_ARGUMENT, "The number of diagonals provided in the input does not match the lower_diag_index and "
          "upper_diag_index range: %s", shape_text(in));
     int64_t length = in->dims[in->rank - 1];
     *known = length >= 0;
     band->length = length;
-    return *known ? extents(band, length, has_k ? tensor_int(value[2], 0) : -1, has_k ? tensor_int(value[3], 0) : -1) : OK;
+    return *known ? extents(band, length, has_k ? tensor_int(value[2], 0) : -1, has_k ? tensor_int(value[3], 0) : -1)
+        : OK;
 }
 
 static Status *diag_shape(Shapes *s) {
@@ -216,8 +220,8 @@ static Status *diag_run(Kernel *k) {
 
 // ---------------------------------------- MatrixSetDiag
 
-static Status *set_band(const Node *node, const Tensor *k, bool has_k, const Shape *in, const Shape *diagonal, Band *band,
-                        bool *known) {
+static Status *set_band(const Node *node, const Tensor *k, bool has_k, const Shape *in, const Shape *diagonal,
+                        Band *band, bool *known) {
     TRY(read_k(k, has_k, band, known));
     read_align(node, band);
     *known &= in->rank >= 0 && diagonal->rank >= 0;
@@ -388,12 +392,14 @@ static void tensor_part_grad(Formula *f) {
 }
 
 const Op op_Diag = {
-    .signature = "Diag(diagonal: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    .signature =
+        "Diag(diagonal: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
     .doc = "A tensor of twice the rank with the input on its diagonal.", .needs = "rank(diagonal) >= 1",
     .shape = tensor_diag_shape, .grad = tensor_diag_grad, .cpu = ANY_TYPE(tensor_diag_run),
 };
 const Op op_DiagPart = {
-    .signature = "DiagPart(input: T) -> diagonal: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    .signature =
+        "DiagPart(input: T) -> diagonal: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
     .doc = "The diagonal of a tensor of even rank.", .needs = "rank(input) >= 2", .shape = tensor_part_shape,
     .grad = tensor_part_grad, .cpu = ANY_TYPE(tensor_part_run),
 };
@@ -405,7 +411,8 @@ static Status *band_part_run(Kernel *k) {
     int64_t rows = in->shape.dims[in->shape.rank - 2], columns = in->shape.dims[in->shape.rank - 1];
     int64_t below = tensor_int(k->in[1], 0), above = tensor_int(k->in[2], 0);
     int64_t batches = shape_span(&in->shape, 0, in->shape.rank - 2);
-    NEED(below <= rows, INVALID_ARGUMENT, "num_lower must be negative or less or equal to number of rows (%lld) got: %lld",
+    NEED(below <= rows, INVALID_ARGUMENT,
+         "num_lower must be negative or less or equal to number of rows (%lld) got: %lld",
          (long long)rows, (long long)below);
     NEED(above <= columns, INVALID_ARGUMENT,
          "num_upper must be negative or less or equal to number of columns (%lld) got: %lld", (long long)columns,
@@ -415,7 +422,8 @@ static Status *band_part_run(Kernel *k) {
     memset(out->data, 0, tensor_bytes(out));
     for (int64_t r = 0; r < batches * rows; r++) {
         int64_t row = r % rows;
-        int64_t first = below < 0 ? 0 : most(0, row - below), end = above < 0 ? columns : least(columns, row + above + 1);
+        int64_t first = below < 0 ? 0 : most(0, row - below), end = above < 0 ? columns
+            : least(columns, row + above + 1);
         if (first < end)
             memcpy((char *)out->data + (size_t)(r * columns + first) * size,
                    (const char *)in->data + (size_t)(r * columns + first) * size, (size_t)(end - first) * size);

@@ -11,8 +11,8 @@ static Status *slice_shape(const Shape *indices, const Shape *data, int i, Shape
     bool fits = data->rank >= indices->rank;
     for (int d = 0; d < indices->rank && fits; d++)
         fits = indices->dims[d] < 0 || data->dims[d] < 0 || indices->dims[d] == data->dims[d];
-    NEED(fits, INVALID_ARGUMENT, "data[%d].shape = %s does not start with indices[%d].shape = %s", i, shape_text(data), i,
-         shape_text(indices));
+    NEED(fits, INVALID_ARGUMENT, "data[%d].shape = %s does not start with indices[%d].shape = %s", i, shape_text(data),
+         i, shape_text(indices));
     *out = (Shape){.rank = data->rank - indices->rank};
     for (int d = 0; d < out->rank; d++)
         out->dims[d] = data->dims[indices->rank + d];
@@ -159,7 +159,8 @@ static void partition_grad(Formula *f) {  // the parts stitched together again
 }
 
 const Op op_DynamicPartition = {
-    .signature = "DynamicPartition(data: T, partitions: int32) -> outputs: num_partitions * T; num_partitions: int >= 1; "
+    .signature =
+        "DynamicPartition(data: T, partitions: int32) -> outputs: num_partitions * T; num_partitions: int >= 1; "
                  "T: type",
     .doc = "The slices of the data, shared out by number.", .shape = partition_shape, .grad = partition_grad,
     .prepare = partition_prepare, .cpu = ANY_TYPE(partition_run), .flags = OP_LATE,

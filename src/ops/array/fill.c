@@ -78,7 +78,8 @@ static Status *ones_run(Kernel *k) {
 }
 
 const Op op_OnesLike = {
-    .signature = "OnesLike(x: T) -> y: T; T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, "
+    .signature =
+        "OnesLike(x: T) -> y: T; T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, "
                  "int64, uint64, complex64, complex128, bool}",
     .doc = "Ones in the shape of the input.", .shape = shape_unchanged, .prepare = zeros_prepare,
     .cpu = ANY_TYPE(ones_run), .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
@@ -172,7 +173,8 @@ static void tile_grad(Formula *f) {
         Output before = Prod(Slice(shape, Ints(0), Ints(i)), Int(0), false);
         Output times = Reshape(Slice(multiples, Ints(i), Ints(1)), NoInts);
         Output extent = Reshape(Slice(shape, Ints(i), Ints(1)), NoInts);
-        Output behind = Prod(Mul(Slice(multiples, Ints(i + 1), Ints(-1)), Slice(shape, Ints(i + 1), Ints(-1))), Int(0), false);
+        Output behind = Prod(Mul(Slice(multiples, Ints(i + 1), Ints(-1)), Slice(shape, Ints(i + 1), Ints(-1))), Int(0),
+                             false);
         dy = Sum(Reshape(dy, Pack(((Output[]){before, times, extent, behind}), 4, 0)), Int(1), false);
     }
     f->dx[0] = Reshape(dy, shape);

@@ -79,8 +79,8 @@ static Status *batch_dims_of(const Node *node, const Shape *params, const Shape 
     *out = batch < 0 || indices->rank >= 0 ? 0 : (int)min_i64(batch, MAX_RANK);
     if (indices->rank < 0)
         return OK;
-    NEED(batch >= -indices->rank && batch <= indices->rank, INVALID_ARGUMENT, "Expected batch_dims in the range [%d, %d], but got %lld",
-         -indices->rank, indices->rank, (long long)batch);
+    NEED(batch >= -indices->rank && batch <= indices->rank, INVALID_ARGUMENT,
+         "Expected batch_dims in the range [%d, %d], but got %lld", -indices->rank, indices->rank, (long long)batch);
     batch += batch < 0 ? indices->rank : 0;
     NEED(params->rank < 0 || batch < params->rank || batch == 0, INVALID_ARGUMENT,
          "batch_dims (%lld) must be less than rank(params) (%d)", (long long)batch, params->rank);

@@ -144,7 +144,8 @@ void move_ready(Prepare *p, Move *move, int source) {
     for (int i = 0; i < move->copy.rank; i++)
         count *= move->copy.dims[i];
     move->source = source;
-    p->cost = move->cost = move->copy.units ? kernel_cost(1, copy_picoseconds(&move->copy), 2 * count * (int64_t)move->copy.size) : 0;
+    p->cost = move->cost = move->copy.units ? kernel_cost(1, copy_picoseconds(&move->copy),
+                                                          2 * count * (int64_t)move->copy.size) : 0;
 }
 
 // ---------------------------------------- host integers

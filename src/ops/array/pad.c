@@ -46,8 +46,8 @@ Status *padded_shape(const Shape *in, const Shape *paddings, const Tensor *value
     NEED(paddings->rank < 0 || paddings->dims[1] < 0 || paddings->dims[1] == 2, INVALID_ARGUMENT,
          "paddings must be a matrix with 2 columns: %s", shape_text(paddings));
     NEED(in->rank < 0 || n < 0 || n == in->rank, INVALID_ARGUMENT,
-         "The first dimension of paddings must be the rank of inputs: %s for an input of shape %s", shape_text(paddings),
-         shape_text(in));
+         "The first dimension of paddings must be the rank of inputs: %s for an input of shape %s",
+         shape_text(paddings), shape_text(in));
     int64_t rank = in->rank >= 0 ? in->rank : n;
     *out_shape = UNKNOWN_SHAPE;
     if (rank < 0)

@@ -1,7 +1,7 @@
 // _PadAddN — the sum of tensors of which each lies in zeros of its own: gradients of the parts of one tensor.
 //
-// Written out, each part would be filled up to the size of the whole, which then is read once for every part. Here the whole
-// is written once: copied from the part that lies there, added where several do, zero where none does.
+// Written out, each part would be filled up to the size of the whole, which then is read once for every part. Here the
+// whole is written once: copied from the part that lies there, added where several do, zero where none does.
 #include "loops/elementwise.h"
 #include "ops/array/moving.h"
 #include "ops/array/pad.h"
@@ -141,7 +141,8 @@ static void add_part(Kernel *k, int i) {
             rest /= in->dims[d];
             step *= out->dims[d];
         }
-        add_to(own, (char *)k->out[0]->data + (size_t)at * size, (const char *)k->in[i]->data + (size_t)row * bytes, bytes);
+        add_to(own, (char *)k->out[0]->data + (size_t)at * size, (const char *)k->in[i]->data + (size_t)row * bytes,
+               bytes);
     }
 }
 

@@ -62,7 +62,8 @@ static Status *ragged_extents(const Shape *wanted, const Shape *values, int ragg
         int64_t asked = wanted->rank < 0 ? UNKNOWN_DIM : wanted->dims[d];
         int64_t own = d > ragged ? values->dims[d - ragged] : UNKNOWN_DIM;
         NEED(asked < 0 || own < 0 || asked == own, INVALID_ARGUMENT,
-             "The shape %s has extent %lld where the values have %lld", shape_text(wanted), (long long)asked, (long long)own);
+             "The shape %s has extent %lld where the values have %lld", shape_text(wanted), (long long)asked,
+             (long long)own);
         out->dims[d] = asked < 0 ? own : asked;
     }
     return shape_check(out);
@@ -81,23 +82,25 @@ static Status *ragged_shape(Shapes *s) {
 // ---------------------------------------- where each row of values goes
 
 // Rows that a partition makes, of `parents` rows; checked.
-static Status *count_rows(const Tensor *partition, Partition kind, int64_t parents, int64_t *out_rows, int64_t *out_longest) {
+static Status *count_rows(const Tensor *partition, Partition kind, int64_t parents, int64_t *out_rows,
+                          int64_t *out_longest) {
     int64_t n = tensor_count(partition), longest = 0, run = 0;
     *out_rows = kind == ROW_SPLITS ? (n ? tensor_int(partition, n - 1) : 0) : n;
     if (kind == ROW_SPLITS) {
-        NEED(n == parents + 1 || (n == 0 && parents == 0), INVALID_ARGUMENT, "Invalid row split size: %lld splits for %lld rows",
-             (long long)n, (long long)parents);
+        NEED(n == parents + 1 || (n == 0 && parents == 0), INVALID_ARGUMENT,
+             "Invalid row split size: %lld splits for %lld rows", (long long)n, (long long)parents);
         NEED(n == 0 || tensor_int(partition, 0) == 0, INVALID_ARGUMENT, "row splits must start with 0");
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t at = tensor_int(partition, i), before = i ? tensor_int(partition, i - 1) : kind == ROW_SPLITS ? 0 : -1;
         if (kind == ROW_SPLITS) {
-            NEED(at >= before, INVALID_ARGUMENT, "row splits must ascend: %lld behind %lld", (long long)at, (long long)before);
+            NEED(at >= before, INVALID_ARGUMENT, "row splits must ascend: %lld behind %lld", (long long)at,
+                 (long long)before);
             longest = max_i64(longest, at - before);
             continue;
         }
-        NEED(at >= 0 && at >= before && at < parents, INVALID_ARGUMENT, "row ids must ascend within [0, %lld), got %lld",
-             (long long)parents, (long long)at);
+        NEED(at >= 0 && at >= before && at < parents, INVALID_ARGUMENT,
+             "row ids must ascend within [0, %lld), got %lld", (long long)parents, (long long)at);
         run = at == before ? run + 1 : 1;
         longest = max_i64(longest, run);
     }
@@ -106,7 +109,8 @@ static Status *count_rows(const Tensor *partition, Partition kind, int64_t paren
 }
 
 // places[i] of a row of the next level, given its parent's; -1 is outside.
-static void place_rows(const Tensor *partition, Partition kind, const int64_t *parents, int64_t extent, int64_t *places) {
+static void place_rows(const Tensor *partition, Partition kind, const int64_t *parents, int64_t extent,
+                       int64_t *places) {
     int64_t n = tensor_count(partition), column = 0;
     if (kind == ROW_SPLITS) {
         for (int64_t row = 0; row + 1 < n; row++)
@@ -139,10 +143,11 @@ static Status *find_places(Kernel *k, Shape *shape, int64_t **out, Arena *arena)
         const Tensor *partition = k->in[3 + skip + d - 1];
         Partition kind = own->kinds[skip + d - 1];
         int64_t next, longest;
-        NEED(partition->shape.rank == 1, INVALID_ARGUMENT, "a row partition must be a vector, got %s", shape_text(&partition->shape));
+        NEED(partition->shape.rank == 1, INVALID_ARGUMENT, "a row partition must be a vector, got %s",
+             shape_text(&partition->shape));
         TRY(count_rows(partition, kind, rows, &next, &longest));
-        NEED(next <= k->in[1]->shape.dims[0] || d < own->ragged, INVALID_ARGUMENT, "the rows end at %lld, there are %lld values",
-             (long long)next, (long long)k->in[1]->shape.dims[0]);
+        NEED(next <= k->in[1]->shape.dims[0] || d < own->ragged, INVALID_ARGUMENT,
+             "the rows end at %lld, there are %lld values", (long long)next, (long long)k->in[1]->shape.dims[0]);
         NEED(next <= MOST_ROWS, INVALID_ARGUMENT, "a ragged tensor of %lld rows", (long long)next);
         if (shape->dims[d] < 0)
             shape->dims[d] = longest;
@@ -238,7 +243,8 @@ static void ragged_grad(Formula *f) {
     Output outer = Slice(ShapeOf(f->y[0]), Ints(0), Ints(ragged + 1)), zero = Int(0);
     const FormulaAttr attrs[] = {{"row_partition_types", *node_attr_find(f->node, "row_partition_types")}, {0}};
     Node *laid = formula_node(f, "RaggedTensorToTensor",
-                              (FormulaArg[]){{&outer, 1, false}, {&numbers, 1, false}, {&zero, 1, false}, {f->x + 3, n, true}}, 4, attrs);
+                              (FormulaArg[]){{&outer, 1, false}, {&numbers, 1, false}, {&zero, 1, false},
+                                             {f->x + 3, n, true}}, 4, attrs);
     Output inner = Slice(shape, Ints(1), Ints(-1));
     Output flat = Reshape(f->dy[0], Concat(((Output[]){Ints(-1), inner}), 2, Int(0)));
     Output sums = UnsortedSegmentSum(flat, Reshape(((Output){laid, 0}), Ints(-1)), Add(rows, one));
@@ -250,6 +256,8 @@ const Op op_RaggedTensorToTensor = {
     .signature = "RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, row_partition_tensors: "
                  "num_row_partition_tensors * Tindex) -> result: T; T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; "
                  "num_row_partition_tensors: int >= 1; row_partition_types: list(string)",
-    .doc = "Rows of different lengths as a tensor, filled up with a default.", .shape = ragged_shape, .grad = ragged_grad,
-    .prepare = ragged_prepare, .own_size = sizeof(RaggedOwn), .cpu = ANY_TYPE(ragged_run), .host = BIT(0) | BIT(3), .flags = OP_LATE,
+    .doc = "Rows of different lengths as a tensor, filled up with a default.", .shape = ragged_shape,
+    .grad = ragged_grad,
+    .prepare = ragged_prepare, .own_size = sizeof(RaggedOwn), .cpu = ANY_TYPE(ragged_run), .host = BIT(0) | BIT(3),
+    .flags = OP_LATE,
 };

@@ -4,7 +4,8 @@
 
 #ifdef T  // ---------------------------------------- kernels, once per dtype
 static int64_t FN(range_size)(const Tensor *const *in, const char **why) {
-    ACC start = LOAD(*(const T *)in[0]->data), limit = LOAD(*(const T *)in[1]->data), delta = LOAD(*(const T *)in[2]->data);
+    ACC start = LOAD(*(const T *)in[0]->data), limit = LOAD(*(const T *)in[1]->data),
+        delta = LOAD(*(const T *)in[2]->data);
     bool up = delta > 0;
     *why = delta == 0 ? "Requires delta != 0" : up && start > limit ? "Requires start <= limit when delta > 0"
          : !up && start < limit ? "Requires start >= limit when delta < 0" : NULL;

@@ -87,8 +87,8 @@ static Output drop_before(Formula *f) {
     const Node *node = f->x[0].node;
     const Op *op = node_op(node);
     bool dropped[MAX_RANK];
-    if (!op || !(op->flags & OP_ELEMENTWISE) || op->shape != shape_broadcast_all || node->type->signature.n_attrs != 1 ||
-        node->n_inputs != 2 || node->n_controls || node->uses.n != 1 ||
+    if (!op || !(op->flags & OP_ELEMENTWISE) || op->shape != shape_broadcast_all ||
+        node->type->signature.n_attrs != 1 || node->n_inputs != 2 || node->n_controls || node->uses.n != 1 ||
         !drops_ones(&node->output_shapes[0], &f->node->output_shapes[0], dropped))
         return (Output){0};
     for (int i = 0; i < 2; i++)
@@ -111,7 +111,8 @@ const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
     .needs = "vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
-    .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
+    .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0),
+    .flags = OP_CHEAP,
     .simplify = reshape_simplify,
 };
 
@@ -178,8 +179,8 @@ const Op op_Squeeze = {
 
 static Status *ensure_shape(Shapes *s) {
     const Shape *wanted = node_attr_find(s->node, "shape")->shape;
-    NEED(shape_compatible(&s->in[0], wanted), INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s",
-         shape_text(&s->in[0]), shape_text(wanted));
+    NEED(shape_compatible(&s->in[0], wanted), INVALID_ARGUMENT,
+         "Shape of tensor %s is not compatible with expected shape %s", shape_text(&s->in[0]), shape_text(wanted));
     return shape_merge(&s->in[0], wanted, &s->out[0]);
 }
 

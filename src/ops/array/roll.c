@@ -76,8 +76,10 @@ const Op op_Roll = {
 
 static Status *sequence_axes(const Node *node, const Shape *in, int *batch, int *sequence) {
     int64_t b = node_int(node, "batch_dim"), s = node_int(node, "seq_dim");
-    NEED(b >= 0 && b < in->rank, INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d)", (long long)b, in->rank);
-    NEED(s >= 0 && s < in->rank, INVALID_ARGUMENT, "seq_dim must be < input rank (%lld vs. %d)", (long long)s, in->rank);
+    NEED(b >= 0 && b < in->rank, INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d)", (long long)b,
+         in->rank);
+    NEED(s >= 0 && s < in->rank, INVALID_ARGUMENT, "seq_dim must be < input rank (%lld vs. %d)", (long long)s,
+         in->rank);
     NEED(b != s, INVALID_ARGUMENT, "batch_dim == seq_dim == %lld", (long long)b);
     *batch = (int)b;
     *sequence = (int)s;
@@ -90,9 +92,10 @@ static Status *sequence_shape(Shapes *s) {
     if (s->in[0].rank < 0)
         return OK;
     TRY(sequence_axes(s->node, &s->in[0], &batch, &sequence));
-    NEED(s->in[1].rank < 0 || s->in[1].dims[0] < 0 || s->in[0].dims[batch] < 0 || s->in[1].dims[0] == s->in[0].dims[batch],
-         INVALID_ARGUMENT, "Length of seq_lengths != input.dims(%d), (%lld vs. %lld)", batch, (long long)s->in[1].dims[0],
-         (long long)s->in[0].dims[batch]);
+    NEED(s->in[1].rank < 0 || s->in[1].dims[0] < 0 || s->in[0].dims[batch] < 0 ||
+         s->in[1].dims[0] == s->in[0].dims[batch],
+         INVALID_ARGUMENT, "Length of seq_lengths != input.dims(%d), (%lld vs. %lld)", batch,
+         (long long)s->in[1].dims[0], (long long)s->in[0].dims[batch]);
     return OK;
 }
 
@@ -128,8 +131,10 @@ static void sequence_grad(Formula *f) {
 }
 
 const Op op_ReverseSequence = {
-    .signature = "ReverseSequence(input: T, seq_lengths: Tlen) -> output: T; seq_dim: int; batch_dim: int = 0; T: type; "
+    .signature =
+        "ReverseSequence(input: T, seq_lengths: Tlen) -> output: T; seq_dim: int; batch_dim: int = 0; T: type; "
                  "Tlen: {int32, int64} = int64",
-    .doc = "Each sequence of a batch, its first elements in reverse order.", .needs = "vector(seq_lengths), rank(input) >= 1",
+    .doc = "Each sequence of a batch, its first elements in reverse order.",
+    .needs = "vector(seq_lengths), rank(input) >= 1",
     .shape = sequence_shape, .grad = sequence_grad, .cpu = ANY_TYPE(sequence_run),
 };

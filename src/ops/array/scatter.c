@@ -269,8 +269,11 @@ static void extreme_grad(Formula *f) {
     };
 static const ElementwiseOp adds = ELEMENTWISE_Add, subs = ELEMENTWISE_Sub, mins = ELEMENTWISE_Minimum,
                            maxes = ELEMENTWISE_Maximum;
-TENSOR_SCATTER(TensorScatterUpdate, "int16, int32, int64, uint16", "The tensor with slices replaced.", update_grad, NULL)
+TENSOR_SCATTER(TensorScatterUpdate, "int16, int32, int64, uint16", "The tensor with slices replaced.", update_grad,
+               NULL)
 TENSOR_SCATTER(TensorScatterAdd, "int32, int64", "The tensor with updates added to slices.", add_grad, &adds)
 TENSOR_SCATTER(TensorScatterSub, "int32, int64", "The tensor with updates taken from slices.", sub_grad, &subs)
-TENSOR_SCATTER(TensorScatterMin, "int32, int64", "The tensor with slices cut at the updates from above.", extreme_grad, &mins)
-TENSOR_SCATTER(TensorScatterMax, "int32, int64", "The tensor with slices cut at the updates from below.", extreme_grad, &maxes)
+TENSOR_SCATTER(TensorScatterMin, "int32, int64", "The tensor with slices cut at the updates from above.", extreme_grad,
+               &mins)
+TENSOR_SCATTER(TensorScatterMax, "int32, int64", "The tensor with slices cut at the updates from below.", extreme_grad,
+               &maxes)

@@ -119,7 +119,8 @@ static Status *broadcast_args_partial(Shapes *s, Shape *value) {
 const Op op_BroadcastArgs = {
     .signature = "BroadcastArgs(s0: T, s1: T) -> r0: T; T: {int32, int64} = int32",
     .doc = "The shape that two shapes broadcast to.", .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0",
-    .shape = broadcast_args_shape, .partial = broadcast_args_partial, .prepare = args_prepare, .cpu = ANY_TYPE(broadcast_args_run),
+    .shape = broadcast_args_shape, .partial = broadcast_args_partial, .prepare = args_prepare,
+    .cpu = ANY_TYPE(broadcast_args_run),
     .host = BIT(0) | BIT(1), .host_out = BIT(0), .flags = OP_CHEAP | OP_NO_GRADIENT,
 };
 
@@ -132,7 +133,8 @@ static Status *gradient_args_run(Kernel *k) {
     for (int side = 0; side < 2; side++) {
         int64_t axes[MAX_RANK], n = 0;
         int more = both.rank - in[side].rank;
-        // Unless the shapes are equal, every extent of 1 counts, also where the other has one element: as TensorFlow does.
+        // Unless the shapes are equal, every extent of 1 counts, also where the other has one element: as TensorFlow
+        // does.
         for (int i = 0; i < both.rank && !shape_equal(&in[0], &in[1]); i++)
             if (i < more || in[side].dims[i - more] == 1)
                 axes[n++] = i;

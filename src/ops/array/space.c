@@ -1,4 +1,5 @@
-// SpaceToDepth, DepthToSpace, SpaceToBatch(ND), BatchToSpace(ND) — blocks of space moved into another dimension and back.
+// SpaceToDepth, DepthToSpace, SpaceToBatch(ND), BatchToSpace(ND) — blocks of space moved into another dimension and
+// back.
 #include "ops/array/moving.h"
 
 // ---------------------------------------- depth
@@ -15,8 +16,8 @@ static Status *format_of(const Node *node, Format *out) {
 }
 
 static Status *divide(int64_t extent, int64_t by, const char *what, int64_t *out) {
-    NEED(extent < 0 || extent % by == 0, INVALID_ARGUMENT, "%s of %lld is not divisible by %lld", what, (long long)extent,
-         (long long)by);
+    NEED(extent < 0 || extent % by == 0, INVALID_ARGUMENT, "%s of %lld is not divisible by %lld", what,
+         (long long)extent, (long long)by);
     *out = extent < 0 ? UNKNOWN_DIM : extent / by;
     return OK;
 }
@@ -74,9 +75,12 @@ static Status *depth_prepare(Prepare *p) {
         step_deep *= deep->dims[d];
     }
     int64_t dims[6] = {deep->dims[0], deep->dims[f.h], block, deep->dims[f.w], block, c};
-    int64_t wides[6] = {in_wide[0], in_wide[f.h] * block, in_wide[f.h], in_wide[f.w] * block, in_wide[f.w], in_wide[f.c]};
-    int64_t deeps[6] = {in_deep[0], in_deep[f.h], in_deep[f.c] * block * c, in_deep[f.w], in_deep[f.c] * c, in_deep[f.c]};
-    copy_prepare(6, dims, to_depth ? wides : deeps, to_depth ? deeps : wides, moved_size(p->out[0]->dtype), &move->copy);
+    int64_t wides[6] = {in_wide[0], in_wide[f.h] * block, in_wide[f.h], in_wide[f.w] * block, in_wide[f.w],
+                        in_wide[f.c]};
+    int64_t deeps[6] = {in_deep[0], in_deep[f.h], in_deep[f.c] * block * c, in_deep[f.w], in_deep[f.c] * c,
+                        in_deep[f.c]};
+    copy_prepare(6, dims, to_depth ? wides : deeps, to_depth ? deeps : wides, moved_size(p->out[0]->dtype),
+                 &move->copy);
     move_ready(p, move, 0);
     return OK;
 }
@@ -111,12 +115,13 @@ typedef struct {
 // The block sizes, from the attribute block_size or from input 1, and the matrix of paddings or crops.
 static Status *blocks_of(const Node *node, const Tensor *block, int64_t n, const Tensor *edges, Blocks *out) {
     const AttrValue *attr = node_attr_find(node, "block_size");
-    NEED(n <= MOST_BLOCKS, UNIMPLEMENTED, "at most %d dimensions of blocks are supported, got %lld", MOST_BLOCKS, (long long)n);
+    NEED(n <= MOST_BLOCKS, UNIMPLEMENTED, "at most %d dimensions of blocks are supported, got %lld", MOST_BLOCKS,
+         (long long)n);
     *out = (Blocks){.n = (int)n, .known_block = attr || block, .known_edges = edges};
     for (int i = 0; i < n; i++) {
         out->block[i] = attr ? attr->i : block ? tensor_int(block, i) : 1;
-        NEED(out->block[i] >= 1, INVALID_ARGUMENT, "All values in block_shape must be positive, got value, %lld at index %d",
-             (long long)out->block[i], i);
+        NEED(out->block[i] >= 1, INVALID_ARGUMENT,
+             "All values in block_shape must be positive, got value, %lld at index %d", (long long)out->block[i], i);
         out->before[i] = edges ? tensor_int(edges, 2 * i) : 0;
         out->after[i] = edges ? tensor_int(edges, 2 * i + 1) : 0;
         NEED(out->before[i] >= 0 && out->after[i] >= 0, INVALID_ARGUMENT, "paddings and crops must be non-negative");
@@ -130,7 +135,8 @@ static Status *batch_shape(Shapes *s, bool to_batch) {
     bool nd = last == 2;
     const Shape *edges = &s->in[last];
     int64_t n = nd ? (s->in[1].rank == 1 ? s->in[1].dims[0] : -1) : 2;
-    NEED(edges->rank < 0 || ((edges->dims[1] < 0 || edges->dims[1] == 2) && (n < 0 || edges->dims[0] < 0 || edges->dims[0] == n)),
+    NEED(edges->rank < 0 || ((edges->dims[1] < 0 || edges->dims[1] == 2) &&
+                             (n < 0 || edges->dims[0] < 0 || edges->dims[0] == n)),
          INVALID_ARGUMENT, "paddings and crops must have shape [%lld, 2], got %s", (long long)n, shape_text(edges));
     NEED(in->rank < 0 || n < 0 || in->rank >= n + 1, INVALID_ARGUMENT, "input rank should be >= %lld instead of %d",
          (long long)n + 1, in->rank);
@@ -142,8 +148,8 @@ static Status *batch_shape(Shapes *s, bool to_batch) {
     int64_t product = 1;
     for (int i = 0; i < n; i++) {
         int64_t *extent = &out.dims[i + 1], edge;
-        NEED(mul_i64(product, blocks.block[i], &product) && add_i64(blocks.before[i], blocks.after[i], &edge), INVALID_ARGUMENT,
-             "block sizes or edges are too large");
+        NEED(mul_i64(product, blocks.block[i], &product) && add_i64(blocks.before[i], blocks.after[i], &edge),
+             INVALID_ARGUMENT, "block sizes or edges are too large");
         if (!blocks.known_block || !blocks.known_edges || *extent < 0) {
             *extent = UNKNOWN_DIM;
         } else if (to_batch) {
@@ -159,7 +165,8 @@ static Status *batch_shape(Shapes *s, bool to_batch) {
     if (!blocks.known_block)
         out.dims[0] = UNKNOWN_DIM;
     else
-        TRY(to_batch ? multiply(in->dims[0], product, &out.dims[0]) : divide(in->dims[0], product, "the batch", &out.dims[0]));
+        TRY(to_batch ? multiply(in->dims[0], product, &out.dims[0])
+            : divide(in->dims[0], product, "the batch", &out.dims[0]));
     TRY(shape_check(&out));
     s->out[0] = out;
     return OK;
@@ -258,7 +265,8 @@ const Op op_BatchToSpaceND = {
     .host = BIT(1) | BIT(2),
 };
 const Op op_SpaceToBatch = {
-    .signature = "SpaceToBatch(input: T, paddings: Tpaddings) -> output: T; T: type; Tpaddings: {int32, int64} = int32; "
+    .signature =
+        "SpaceToBatch(input: T, paddings: Tpaddings) -> output: T; T: type; Tpaddings: {int32, int64} = int32; "
                  "block_size: int >= 2",
     .doc = "Blocks of rows and columns, padded, moved into the batch.", .needs = "rank(input) == 4, matrix(paddings)",
     .shape = to_batch_shape, .grad = to_batch_grad, BATCH, .host = BIT(1), .row = "to batch",
@@ -267,5 +275,6 @@ const Op op_BatchToSpace = {
     .signature = "BatchToSpace(input: T, crops: Tidx) -> output: T; T: type; block_size: int >= 2; "
                  "Tidx: {int32, int64} = int32",
     .doc = "The batch moved into blocks of rows and columns, whose edges are cropped.",
-    .needs = "rank(input) == 4, matrix(crops)", .shape = from_batch_shape, .grad = from_batch_grad, BATCH, .host = BIT(1),
+    .needs = "rank(input) == 4, matrix(crops)", .shape = from_batch_shape, .grad = from_batch_grad, BATCH,
+    .host = BIT(1),
 };

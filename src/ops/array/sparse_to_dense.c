@@ -38,8 +38,8 @@ static Status *dense_place(const Kernel *k, const Dense *own, int64_t i, int64_t
     for (int64_t d = 0; d < own->depth; d++) {
         int64_t j = tensor_int(k->in[0], i * own->depth + d);
         NEED(j >= 0 && j < shape->dims[d], INVALID_ARGUMENT,
-             "indices[%lld] is out of bounds: its element %lld is %lld, need 0 <= index < %lld", (long long)i, (long long)d,
-             (long long)j, (long long)shape->dims[d]);
+             "indices[%lld] is out of bounds: its element %lld is %lld, need 0 <= index < %lld", (long long)i,
+             (long long)d, (long long)j, (long long)shape->dims[d]);
         at = at * shape->dims[d] + j;
     }
     NEED(!own->ordered || at != before, INVALID_ARGUMENT, "indices[%lld] is repeated", (long long)i);
@@ -74,7 +74,8 @@ static void dense_grad(Formula *f) {  // each value's share; the default's is wh
 }
 
 const Op op_SparseToDense = {
-    .signature = "SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> "
+    .signature =
+        "SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> "
                  "dense: T; validate_indices: bool = true; T: type; Tindices: {int32, int64}",
     .doc = "A tensor of that shape which is the default value but where the indices put others.",
     .needs = "vector(output_shape), each(output_shape) >= 0, scalar_or_vector(sparse_values), scalar(default_value)",

@@ -1,8 +1,8 @@
 // StridedSlice — x[2:5, ..., ::-1, newaxis, 3]: a part of a tensor with strides, as Python writes it.
 //
-// The spec has one entry per position: a range, a single index (shrink_axis_mask), a new axis, or one ellipsis that stands
-// for all dimensions that the others leave over. It becomes a range for each dimension of the input, and a list that
-// says how the result's dimensions follow from those.
+// The spec has one entry per position: a range, a single index (shrink_axis_mask), a new axis, or one ellipsis that
+// stands for all dimensions that the others leave over. It becomes a range for each dimension of the input, and a list
+// that says how the result's dimensions follow from those.
 #include "ops/array/moving.h"
 
 typedef struct {
@@ -42,7 +42,8 @@ typedef struct {
 
 // One dimension of the input under entry i of the spec; extents and values may be unknown.
 static Status *cut_dimension(const Spec *spec, int64_t i, int64_t extent, int d, Cut *cut) {
-    bool shrinks = has(spec->masks.shrink, i), open_begin = has(spec->masks.begin, i), open_end = has(spec->masks.end, i);
+    bool shrinks = has(spec->masks.shrink, i), open_begin = has(spec->masks.begin, i),
+        open_end = has(spec->masks.end, i);
     int64_t stride = spec->strides ? host_int(spec->strides, i) : 1;
     NEED(stride != 0, INVALID_ARGUMENT, "strides[%lld] must be non-zero", (long long)i);
     NEED(!shrinks || stride > 0, INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing.");
@@ -229,7 +230,8 @@ static void grad_grad(Formula *f) {
 }
 
 const Op op_StridedSliceGrad = {
-    .signature = "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> output: T; T: type; "
+    .signature =
+        "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> output: T; T: type; "
                  "Index: {int32, int64}; " MASKS,
     .doc = "Zeros of that shape with dy where StridedSlice would have read.",
     .needs = "vector(shape), each(shape) >= 0, vector(begin), vector(end), vector(strides)", .shape = grad_shape,
@@ -269,7 +271,8 @@ static Status *assign_run(Kernel *k) {
     .needs = "vector(begin), vector(end), vector(strides)", .shape = assign_shape, .prepare = assign_prepare,       \
     .own_size = sizeof(Move), .cpu = ANY_TYPE(assign_run), .host = BIT(1) | BIT(2) | BIT(3), .update = BIT(0)
 const Op op_StridedSliceAssign = {
-    .signature = "StridedSliceAssign(ref: ref T, " ASSIGN_INPUTS " -> output_ref: ref T; T: type; Index: {int32, int64}; "
+    .signature =
+        "StridedSliceAssign(ref: ref T, " ASSIGN_INPUTS " -> output_ref: ref T; T: type; Index: {int32, int64}; "
                  MASKS,
     ASSIGN_FIELDS, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT,
 };

@@ -4,7 +4,8 @@
 
 static Status *read_perm(const Tensor *perm, int rank, int *out) {
     uint32_t seen = 0;
-    NEED(tensor_count(perm) == rank, INVALID_ARGUMENT, "transpose expects a vector of size %d, but input(1) is a vector of size %lld",
+    NEED(tensor_count(perm) == rank, INVALID_ARGUMENT,
+         "transpose expects a vector of size %d, but input(1) is a vector of size %lld",
          rank, (long long)tensor_count(perm));
     for (int i = 0; i < rank; i++) {
         int64_t axis = tensor_int(perm, i);

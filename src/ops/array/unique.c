@@ -1,4 +1,5 @@
-// Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 — each different element (or slice) once, in order of appearance.
+// Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 — each different element (or slice) once, in order of
+// appearance.
 #include "base/map.h"
 #include "ops/array/moving.h"
 
@@ -171,7 +172,8 @@ const Op op_Unique = {
     .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_LATE | OP_NO_GRADIENT,
 };
 const Op op_UniqueWithCounts = {
-    .signature = "UniqueWithCounts(x: T) -> y: T, idx: out_idx, count: out_idx; T: type; out_idx: {int32, int64} = int32",
+    .signature =
+        "UniqueWithCounts(x: T) -> y: T, idx: out_idx, count: out_idx; T: type; out_idx: {int32, int64} = int32",
     .doc = "Each different element once, which of them each element is, and how often each appears.",
     .needs = "vector(x)", .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_LATE | OP_NO_GRADIENT,
 };
@@ -203,7 +205,8 @@ static Status *list_diff_run(Kernel *k) {
     int64_t nx = tensor_count(x), ny = tensor_count(y), n = 0;
     size_t size = dtype_size(x->dtype);
     bool same;
-    NEED(dtype_is_plain(x->dtype) || x->dtype == DT_string, UNIMPLEMENTED, "no kernel for type %s", dtype_name(x->dtype));
+    NEED(dtype_is_plain(x->dtype) || x->dtype == DT_string, UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(x->dtype));
     for (int64_t i = 0; i < ny; i++) {
         Str key = key_of(y, y->data, i, size, &arena, &same);
         NEED_MEMORY(key.p && (!same || map_set(&map, key, &map)));

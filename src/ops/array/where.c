@@ -9,7 +9,8 @@ static Status *where_shape(Shapes *s) {
 
 static Status *where_prepare(Prepare *p) {
     CastLoop *cast = p->own;
-    NEED(cast_find(p->in[0]->dtype, DT_bool, cast), UNIMPLEMENTED, "no kernel for type %s", dtype_name(p->in[0]->dtype));
+    NEED(cast_find(p->in[0]->dtype, DT_bool, cast), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(p->in[0]->dtype));
     p->scratch = p->in[0]->dtype == DT_bool ? 0 : (size_t)shape_count(&p->in[0]->shape);
     p->cost = shape_count(&p->in[0]->shape);
     return OK;
@@ -41,7 +42,8 @@ static Status *where_run(Kernel *k) {
 }
 
 const Op op_Where = {
-    .signature = "Where(input: T) -> index: int64; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, "
+    .signature =
+        "Where(input: T) -> index: int64; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, "
                  "quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool",
     .doc = "The indices of the elements that are not zero, one row for each.", .shape = where_shape,
     .prepare = where_prepare, .own_size = sizeof(CastLoop), .cpu = ANY_TYPE(where_run),

@@ -111,7 +111,8 @@ static Status *print_2_run(Kernel *k) {
     Str text = tstring_str(k->in[0]->data), end = node_str(k->node, "end");
     Str stream = node_str(k->node, "output_stream");
     if (str_starts(stream, STR("log("))) {
-        LogLevel level = str_is(stream, "log(error)") ? LOG_ERROR : str_is(stream, "log(info)") ? LOG_INFO : LOG_WARNING;
+        LogLevel level = str_is(stream, "log(error)") ? LOG_ERROR : str_is(stream, "log(info)") ? LOG_INFO
+            : LOG_WARNING;
         log_write(level, "%.*s", STR_ARGS(text));
         return OK;
     }
@@ -152,6 +153,7 @@ const Op op_Timestamp = {
 
 const Op op_GuaranteeConst = {
     .signature = "GuaranteeConst(input: T) -> output: T; T: type; stateful",
-    .doc = "The input, which its user promises not to change.", .shape = shape_unchanged, .cpu = ANY_TYPE(kernel_nothing),
+    .doc = "The input, which its user promises not to change.", .shape = shape_unchanged,
+    .cpu = ANY_TYPE(kernel_nothing),
     .alias = BIT(0), .flags = OP_CHEAP | OP_NO_GRADIENT,
 };

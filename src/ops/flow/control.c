@@ -82,7 +82,8 @@ const Op op_LoopCond = {
     .cpu = ANY_TYPE(kernel_nothing), .flags = OP_NO_GRADIENT,  // outside of loops an identity
 };
 
-// What a condition comes to: a number is true when not zero, a string when not empty, a larger tensor when it has elements.
+// What a condition comes to: a number is true when not zero, a string when not empty, a larger tensor when it has
+// elements.
 static Status *to_bool_run(Kernel *k) {
     const Tensor *x = k->in[0];
     bool *out = k->out[0]->data;

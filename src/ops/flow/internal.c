@@ -35,7 +35,8 @@ const Op op__HostRecv = {
 };
 
 const Op op__Loop = {
-    .signature = "_Loop(inputs: Tin) -> outputs: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; body: int; stateful",
+    .signature =
+        "_Loop(inputs: Tin) -> outputs: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; body: int; stateful",
     .doc = "Runs a list of nodes again and again, as long as it says so.", .flow = FLOW_LOOP,
 };
 

@@ -186,8 +186,8 @@ static Status *list_add(const Object *first, const Object *second, int depth, Ob
     const VariantList *a = (const VariantList *)first, *b = (const VariantList *)second;
     NEED(a->dtype == b->dtype, INVALID_ARGUMENT, "Trying to add two lists of tensors of different dtypes: %s and %s",
          dtype_name(a->dtype), dtype_name(b->dtype));
-    NEED(a->items.n == b->items.n, INVALID_ARGUMENT, "Trying to add two lists of tensors of different lengths: %zu and %zu",
-         a->items.n, b->items.n);
+    NEED(a->items.n == b->items.n, INVALID_ARGUMENT,
+         "Trying to add two lists of tensors of different lengths: %zu and %zu", a->items.n, b->items.n);
     Shape shape;
     TRY(shape_merge(&a->element_shape, &b->element_shape, &shape));
     VariantList *sum;

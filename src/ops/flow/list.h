@@ -29,7 +29,8 @@ enum { LIST_MOST = 1 << 28 };
 FALLIBLE Status *list_get(const Kernel *k, int i, const VariantList **out);
 // Output i becomes a scalar variant that holds a new, empty list; borrowed.
 FALLIBLE Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, VariantList **out);
-// Output 0 becomes the list of input 0, to be changed: the same one where nobody else can see it, else a copy. Borrowed.
+// Output 0 becomes the list of input 0, to be changed: the same one where nobody else can see it, else a copy.
+// Borrowed.
 FALLIBLE Status *list_change(Kernel *k, size_t room, VariantList **out);
 // `n` elements: drops those behind, or adds such that were never set.
 FALLIBLE Status *list_resize(VariantList *list, int64_t n);

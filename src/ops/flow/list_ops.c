@@ -441,11 +441,13 @@ static void split_grad(Formula *f) {
 #define MAKES shape_scalar
 
 LIST_OP(EmptyTensorList, "(element_shape: shape_type, max_num_elements: int32) -> handle: variant" SHAPE_TYPE,
-        "A list without elements.", MAKES, empty_run, .needs = "scalar_or_vector(element_shape), scalar(max_num_elements)",
+        "A list without elements.", MAKES, empty_run, .needs =
+        "scalar_or_vector(element_shape), scalar(max_num_elements)",
         .host = BIT(0) | BIT(1), .flags = OP_NO_GRADIENT)
 LIST_OP(TensorListReserve, "(element_shape: shape_type, num_elements: int32) -> handle: variant" SHAPE_TYPE,
         "A list of elements that are not set yet.", MAKES, reserve_run,
-        .needs = "scalar_or_vector(element_shape), scalar(num_elements)", .host = BIT(0) | BIT(1), .flags = OP_NO_GRADIENT)
+        .needs = "scalar_or_vector(element_shape), scalar(num_elements)", .host = BIT(0) | BIT(1),
+        .flags = OP_NO_GRADIENT)
 LIST_OP(TensorListFromTensor, "(tensor: element_dtype, element_shape: shape_type) -> output_handle: variant" SHAPE_TYPE,
         "The rows of a tensor as a list.", from_shape, from_run,
         .needs = "rank(tensor) >= 1, scalar_or_vector(element_shape)", .grad = from_grad, .host = BIT(1))

@@ -1,7 +1,7 @@
 // Stacks — values pushed by one part of a step and popped by another: what loops of older graphs collect.
 //
-// A stack lives as long as somebody in the step refers to it. Handles of the first version are references to strings; in
-// memory both are the same.
+// A stack lives as long as somebody in the step refers to it. Handles of the first version are references to strings;
+// in memory both are the same.
 #include "base/vec.h"
 #include "ops/op.h"
 #include "resource/handle.h"

@@ -138,7 +138,8 @@ static Status *gradient_locked(Kernel *k, TensorArray *array) {
         resource_release(&fresh->resource);
         return OUT_OF_MEMORY;
     }
-    // What was given up in reading still has a shape, which the gradient may need: zeros stand where nothing is written.
+    // What was given up in reading still has a shape, which the gradient may need: zeros stand where nothing is
+    // written.
     for (size_t i = 0; i < array->items.n; i++)
         fresh->items.p[i].value.shape = array->items.p[i].value.shape;
     return put_array(k, fresh);
@@ -158,7 +159,8 @@ static Status *check_index(const TensorArray *array, int64_t index) {
 
 static Status *add_to(const Tensor *sum, const Tensor *more) {
     ElementwiseLoop loop;
-    NEED(shape_equal(&sum->shape, &more->shape), INVALID_ARGUMENT, "Could not aggregate a gradient of shape %s to one of "
+    NEED(shape_equal(&sum->shape, &more->shape), INVALID_ARGUMENT,
+         "Could not aggregate a gradient of shape %s to one of "
          "shape %s", shape_text(&more->shape), shape_text(&sum->shape));
     NEED(elementwise_find(ELEMENTWISE_Add, sum->dtype, &loop), UNIMPLEMENTED, "gradients of type %s",
          dtype_name(sum->dtype));
@@ -179,8 +181,8 @@ static Status *write_value(TensorArray *array, int64_t index, Tensor *value) {
     if (index >= (int64_t)array->items.n)
         TRY(resize(array, index + 1));
     Element *element = &array->items.p[index];
-    NEED(!element->read, INVALID_ARGUMENT, "Could not write to TensorArray index %lld because it has already been read.",
-         (long long)index);
+    NEED(!element->read, INVALID_ARGUMENT,
+         "Could not write to TensorArray index %lld because it has already been read.", (long long)index);
     if (element->value.buffer && array->adds) {
         AUTO(tensor) Tensor sum = {0};
         TRY(tensor_copy(&element->value, &sum));
@@ -200,7 +202,8 @@ static Status *write_value(TensorArray *array, int64_t index, Tensor *value) {
 static Status *read_value(TensorArray *array, int64_t index, Tensor *out) {
     TRY(check_index(array, index));
     Element *element = &array->items.p[index];
-    NEED(!element->read, INVALID_ARGUMENT, "Could not read index %lld twice because it was cleared after a previous read "
+    NEED(!element->read, INVALID_ARGUMENT,
+         "Could not read index %lld twice because it was cleared after a previous read "
          "(perhaps try setting clear_after_read = false?)", (long long)index);
     if (!element->value.buffer) {
         Shape shape = shape_is_known(&element->value.shape) ? element->value.shape : array->element_shape;
@@ -305,8 +308,8 @@ static Status *collect(Kernel *k, TensorArray *array, const Tensor *indices, int
     Shape whole;
     NEED(shape.rank >= 0, INVALID_ARGUMENT, "the shape of an empty TensorArray's elements is not known");
     TRY(shape_make(dims, shape.rank + 1 - first, &whole));
-    NEED(shape_is_known(&whole), INVALID_ARGUMENT, "TensorArray has size zero, but element shape %s is not fully defined.",
-         shape_text(&shape));
+    NEED(shape_is_known(&whole), INVALID_ARGUMENT,
+         "TensorArray has size zero, but element shape %s is not fully defined.", shape_text(&shape));
     TRY(kernel_output(k, 0, whole));
     size_t size = dtype_size(array->dtype);
     char *at = k->out[0]->data;
@@ -464,7 +467,8 @@ ARRAY_OP(TensorArrayV3,
          "false; clear_after_read: bool = true; identical_element_shapes: bool = false; tensor_array_name: string = \"\"",
          "An array for the values of one step.", make_shape, make_run, .needs = "scalar(size)",
          .flags = OP_LATE | OP_NO_GRADIENT)
-ARRAY_OP(TensorArrayGradV3, "(handle: resource, flow_in: float) -> grad_handle: resource, flow_out: float; source: string",
+ARRAY_OP(TensorArrayGradV3,
+         "(handle: resource, flow_in: float) -> grad_handle: resource, flow_out: float; source: string",
          "The array of the gradients of an array's elements.", make_shape, gradient_run,
          .flags = OP_LATE | OP_NO_GRADIENT)
 ARRAY_OP(TensorArrayWriteV3, "(handle: resource, index: int32, value: T, flow_in: float) -> flow_out: float; T: type",
@@ -478,7 +482,8 @@ ARRAY_OP(TensorArrayGatherV3,
          .flags = OP_LATE)
 ARRAY_OP(TensorArrayScatterV3,
          "(handle: resource, indices: int32, value: T, flow_in: float) -> flow_out: float; T: type",
-         "Writes rows of a tensor as elements.", shape_scalar, scatter_run, .needs = "vector(indices), rank(value) >= 1",
+         "Writes rows of a tensor as elements.", shape_scalar, scatter_run,
+         .needs = "vector(indices), rank(value) >= 1",
          .grad = scatter_grad, .flags = OP_LATE)
 ARRAY_OP(TensorArrayConcatV3,
          "(handle: resource, flow_in: float) -> value: dtype, lengths: int64; dtype: type; element_shape_except0: shape "

@@ -27,13 +27,16 @@ static Status *crop_prepare(Prepare *p) {
     Cropping *own = p->own;
     const Shape *image = &p->in[0]->shape, *out = &p->out[0]->shape;
     DType type = p->in[0]->dtype;
-    *own = (Cropping){.batch = image->dims[0], .height = image->dims[1], .width = image->dims[2], .channels = image->dims[3],
+    *own = (Cropping){.batch = image->dims[0], .height = image->dims[1], .width = image->dims[2],
+                      .channels = image->dims[3],
                       .crops = out->dims[0], .out_h = out->dims[1], .out_w = out->dims[2], .pixel = dtype_size(type),
                       .outside = node_float(p->node, "extrapolation_value"),
                       .nearest = str_is(node_str(p->node, "method"), "nearest"), .casts = type != DT_float};
-    NEED(own->height > 0 && own->width > 0, INVALID_ARGUMENT, "image dimensions must be positive, got %s", shape_text(image));
+    NEED(own->height > 0 && own->width > 0, INVALID_ARGUMENT, "image dimensions must be positive, got %s",
+         shape_text(image));
     NEED(own->out_h > 0 && own->out_w > 0, INVALID_ARGUMENT, "crop dimensions must be positive");
-    NEED(!own->casts || cast_find(type, DT_float, &own->cast), UNIMPLEMENTED, "no kernel for type %s", dtype_name(type));
+    NEED(!own->casts || cast_find(type, DT_float, &own->cast), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(type));
     p->cost = shape_count(out) * 2;
     if (own->casts)
         p->scratch = (size_t)shape_count(image) * sizeof(float);
@@ -73,7 +76,8 @@ static void crop_boxes(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Cropping *own = work->own;
     for (int64_t n = first; n < last; n++) {
-        const float *box = work->boxes + 4 * n, *image = work->image + work->which[n] * own->height * own->width * own->channels;
+        const float *box = work->boxes + 4 * n, *image = work->image + work->which[n] * own->height * own->width *
+            own->channels;
         float *out = work->out + n * own->out_h * own->out_w * own->channels;
         for (int64_t i = 0; i < own->out_h; i++) {
             float y = place_of(box[0], box[2], own->height, i, own->out_h);
@@ -111,5 +115,6 @@ const Op op_CropAndResize = {
                  "\"bilinear\"; extrapolation_value: float = 0",
     .doc = "Parts of pictures, each brought to one size.",
     .needs = "rank(image) == 4, matrix(boxes), dim(boxes, 1) == 4, vector(box_ind), dim(box_ind, 0) == dim(boxes, 0)",
-    .shape = crop_shape, .prepare = crop_prepare, .own_size = sizeof(Cropping), .cpu = ANY_TYPE(crop_run), .host = BIT(3),
+    .shape = crop_shape, .prepare = crop_prepare, .own_size = sizeof(Cropping), .cpu = ANY_TYPE(crop_run),
+    .host = BIT(3),
 };

@@ -70,8 +70,8 @@ static void find_places(const Node *node, bool nearest, int64_t in, int64_t out,
         }
         at -= half ? 0.5f : 0;
         float whole = floorf(at);
-        places[i] = (Place){max_i64(0, min_i64((int64_t)whole, in - 1)), max_i64(0, min_i64((int64_t)ceilf(at), in - 1)),
-                            at - whole};
+        places[i] = (Place){max_i64(0, min_i64((int64_t)whole, in - 1)),
+                            max_i64(0, min_i64((int64_t)ceilf(at), in - 1)), at - whole};
     }
 }
 
@@ -101,12 +101,14 @@ static Status *bilinear_prepare(Prepare *p) {
     DType dtype = p->in[0]->dtype;
     own->casts = dtype != DT_float;
     own->size = dtype_size(dtype);
-    NEED(!own->casts || cast_find(dtype, DT_float, &own->to_float), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
+    NEED(!own->casts || cast_find(dtype, DT_float, &own->to_float), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(dtype));
     own->unit_rows = max_i64(1, div_up(own->out_h, PIECES));
     own->units = own->batch * div_up(own->out_h, own->unit_rows);
     own->row_floats = (size_t)(max_i64(own->in_w, own->out_w) * own->channels);
     size_t bytes;
-    NEED(mul_size(own->row_floats * 3 * sizeof(float), (size_t)own->units, &bytes), RESOURCE_EXHAUSTED, "too many elements");
+    NEED(mul_size(own->row_floats * 3 * sizeof(float), (size_t)own->units, &bytes), RESOURCE_EXHAUSTED,
+         "too many elements");
     p->scratch = bytes;
     return OK;
 }
@@ -204,8 +206,10 @@ static void bilinear_grad_images(void *arg, int64_t first, int64_t last) {
             for (int64_t x = 0; x < own->out_w; x++, dy += c) {
                 const Place *row = &own->rows[y], *column = &own->columns[x];
                 for (int corner = 0; corner < 4; corner++) {
-                    int64_t at = (corner & 2 ? row->high : row->low) * own->in_w + (corner & 1 ? column->high : column->low);
-                    float part = (corner & 2 ? row->part : 1 - row->part) * (corner & 1 ? column->part : 1 - column->part);
+                    int64_t at = (corner & 2 ? row->high : row->low) * own->in_w +
+                        (corner & 1 ? column->high : column->low);
+                    float part = (corner & 2 ? row->part : 1 - row->part) *
+                        (corner & 1 ? column->part : 1 - column->part);
                     for (int64_t i = 0; i < c; i++)
                         dx[at * c + i] += dy[i] * part;
                 }
@@ -218,7 +222,8 @@ static Status *bilinear_grad_run(Kernel *k) {
     int64_t n = tensor_count(k->out[0]);
     Work work = {own, k->in[0]->data, own->casts_back ? k->scratch : k->out[0]->data, NULL};
     if (n)
-        kernel_parallel(k, own->batch, max_i64(1, 4 * own->out_h * own->out_w * own->channels), bilinear_grad_images, &work);
+        kernel_parallel(k, own->batch, max_i64(1, 4 * own->out_h * own->out_w * own->channels), bilinear_grad_images,
+                        &work);
     if (n && own->casts_back)
         cast_run(&own->from_float, k->scratch, k->out[0]->data, n);
     return OK;
@@ -315,13 +320,15 @@ static void nearest_grad_formula(Formula *f) {
 #define CENTERS "align_corners: bool = false; half_pixel_centers: bool = false"
 #define RESIZE .own_size = sizeof(Resize)
 const Op op_ResizeBilinear = {
-    .signature = "ResizeBilinear(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, "
+    .signature =
+        "ResizeBilinear(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, "
                  "int64, bfloat16, half, float, double, bfloat16}; " CENTERS,
     .doc = "Pictures of another size, each pixel between its four neighbours.", .shape = resize_shape, .host = BIT(1),
     .grad = bilinear_formula, .prepare = bilinear_prepare, .cpu = ANY_TYPE(bilinear_run), .same_rows = 1, RESIZE,
 };
 const Op op_ResizeBilinearGrad = {
-    .signature = "ResizeBilinearGrad(grads: float, original_image: T) -> output: T; T: {float, bfloat16, half, double}; "
+    .signature =
+        "ResizeBilinearGrad(grads: float, original_image: T) -> output: T; T: {float, bfloat16, half, double}; "
                  CENTERS,
     .doc = "Gradient of ResizeBilinear.", .shape = like_image_shape, .prepare = bilinear_grad_prepare,
     .cpu = ANY_TYPE(bilinear_grad_run), .same_rows = 1, RESIZE,

@@ -35,7 +35,8 @@ float boxes_overlap(const float *a, const float *b) {
         b_low[i] = lesser(b[i], b[i + 2]), b_high[i] = greater(b[i], b[i + 2]);
         side[i] = greater(lesser(a_high[i], b_high[i]) - greater(a_low[i], b_low[i]), 0);
     }
-    float area_a = (a_high[0] - a_low[0]) * (a_high[1] - a_low[1]), area_b = (b_high[0] - b_low[0]) * (b_high[1] - b_low[1]);
+    float area_a = (a_high[0] - a_low[0]) * (a_high[1] - a_low[1]),
+        area_b = (b_high[0] - b_low[0]) * (b_high[1] - b_low[1]);
     float both = side[0] * side[1];
     return area_a <= 0 || area_b <= 0 ? 0 : both / (area_a + area_b - both);
 }
@@ -124,7 +125,8 @@ static Status *suppression_shape(Shapes *s) {
     const Shape *boxes = &s->in[0], *scores = &s->in[1];
     NEED(boxes->rank < 0 || (boxes->rank == 2 && (boxes->dims[1] < 0 || boxes->dims[1] == 4)), INVALID_ARGUMENT,
          "boxes must be [n, 4], got %s", shape_text(boxes));
-    NEED(boxes->rank < 0 || scores->rank < 0 || boxes->dims[0] < 0 || scores->dims[0] < 0 || boxes->dims[0] == scores->dims[0],
+    NEED(boxes->rank < 0 || scores->rank < 0 || boxes->dims[0] < 0 || scores->dims[0] < 0 ||
+         boxes->dims[0] == scores->dims[0],
          INVALID_ARGUMENT, "there must be a score for each box: %s and %s", shape_text(scores), shape_text(boxes));
     int64_t most = UNKNOWN_DIM;
     bool known = shapes_input_int(s, 2, &most);
@@ -197,7 +199,8 @@ static Status *write_chosen(Kernel *k, const Wanted *w, int64_t n, int64_t wide)
 
 static Status *suppression_run(Kernel *k) {
     const Suppression *own = k->own;
-    Wanted w = {.boxes = stage_load(&own->box_stage, k, k->in[0]->data), .chosen = (void *)((char *)k->scratch + own->at_chosen),
+    Wanted w = {.boxes = stage_load(&own->box_stage, k, k->in[0]->data),
+                .chosen = (void *)((char *)k->scratch + own->at_chosen),
                 .scores = (void *)((char *)k->scratch + own->at_scores)};
     TRY(thresholds(k, &w));
     const float *scores = stage_load(&own->score_stage, k, k->in[1]->data);
@@ -229,9 +232,11 @@ SUPPRESSION(NonMaxSuppression, V1, "", "float", "; iou_threshold: float = 0.5", 
 SUPPRESSION(NonMaxSuppressionV2, V2, "", "T", HALF_OR_FLOAT OF_THRESHOLD, ", iou_threshold: T_threshold",
             ", scalar(iou_threshold)")
 SUPPRESSION(NonMaxSuppressionV3, V3, "", "T", HALF_OR_FLOAT OF_THRESHOLD,
-            ", iou_threshold: T_threshold, score_threshold: T_threshold", ", scalar(iou_threshold), scalar(score_threshold)")
+            ", iou_threshold: T_threshold, score_threshold: T_threshold",
+            ", scalar(iou_threshold), scalar(score_threshold)")
 SUPPRESSION(NonMaxSuppressionV4, V4, ", valid_outputs: int32", "T", HALF_OR_FLOAT OF_THRESHOLD PADS,
-            ", iou_threshold: T_threshold, score_threshold: T_threshold", ", scalar(iou_threshold), scalar(score_threshold)")
+            ", iou_threshold: T_threshold, score_threshold: T_threshold",
+            ", scalar(iou_threshold), scalar(score_threshold)")
 SUPPRESSION(NonMaxSuppressionV5, V5, ", selected_scores: T, valid_outputs: int32", "T", HALF_OR_FLOAT PADS,
             ", iou_threshold: T, score_threshold: T, soft_nms_sigma: T",
             ", scalar(iou_threshold), scalar(score_threshold), scalar(soft_nms_sigma)")

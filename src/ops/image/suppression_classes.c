@@ -36,7 +36,8 @@ static Status *combined_prepare(Prepare *p) {
     Combined *own = p->own;
     const Shape *boxes = &p->in[0]->shape, *scores = &p->in[1]->shape;
     NEED(p->in[2]->data && p->in[3]->data, FAILED_PRECONDITION, "the sizes are not known yet");
-    *own = (Combined){.batch = boxes->dims[0], .boxes = boxes->dims[1], .sets = boxes->dims[2], .classes = scores->dims[2],
+    *own = (Combined){.batch = boxes->dims[0], .boxes = boxes->dims[1], .sets = boxes->dims[2],
+                      .classes = scores->dims[2],
                       .pads = node_bool(p->node, "pad_per_class"), .clips = node_bool(p->node, "clip_boxes")};
     NEED(scores->dims[0] == own->batch && scores->dims[1] == own->boxes, INVALID_ARGUMENT,
          "boxes and scores must have the same batch and number: %s and %s", shape_text(boxes), shape_text(scores));

@@ -63,7 +63,8 @@ static Status *add_n_prepare(Prepare *p) {
     }
     NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
-    int64_t count = shape_count(&p->out[0]->shape) * p->n_in, each = elementwise_picoseconds(ELEMENTWISE_Add, &own->add);
+    int64_t count = shape_count(&p->out[0]->shape) * p->n_in;
+    int64_t each = elementwise_picoseconds(ELEMENTWISE_Add, &own->add);
     p->cost = own->cost = kernel_cost(count, each, count * own->add.in_size);
     return OK;
 }
@@ -94,7 +95,8 @@ static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write,
 // Two of one shape: a sum that may be fused. Products stay, and what is padded: they become one.
 static void add_n_simplify(Formula *f) {
     DType type = output_type(f->x[0]);
-    if (f->n_x != 2 || (is_padded(f->x[0].node) && is_padded(f->x[1].node)) || is_product_sum(f->x[0].node) || is_product_sum(f->x[1].node))
+    if (f->n_x != 2 || (is_padded(f->x[0].node) && is_padded(f->x[1].node)) || is_product_sum(f->x[0].node) ||
+        is_product_sum(f->x[1].node))
         return;
     if ((type == DT_float || type == DT_double) && outputs_have_one_shape(f->x[0], f->x[1]))
         f->results[0] = Add(f->x[0], f->x[1]);

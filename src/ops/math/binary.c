@@ -28,8 +28,8 @@ static bool is_product_with_ones(const Node *node) {
            is_constant_ones(output_constant(node->inputs[1]));
 }
 
-// What `spread` repeats along its last axis, with an extent of 1 there: that of BroadcastTo, of a product with ones, and
-// of what these are called in other shapes. Nothing where it doesn't.
+// What `spread` repeats along its last axis, with an extent of 1 there: that of BroadcastTo, of a product with ones,
+// and of what these are called in other shapes. Nothing where it doesn't.
 static Output unspread(Formula *f, Output spread, int depth) {
     const Node *node = spread.node;
     const Op *op = node_op(node);
@@ -127,7 +127,7 @@ static void simplify(Formula *f, const char *op) {
         .signature = #Name "(x: T, y: T) -> z: bool; T: {" types "}" more, .doc = text, .shape = shape_broadcast_all, \
         ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &Name##_row,                            \
     };
-#define TWIN(Name, a, b, out, types, text, da, db)                                                                       \
+#define TWIN(Name, a, b, out, types, text, da, db)                                                                     \
     const Op op_##Name = {                                                                                       \
         .signature = #Name "(" #a ": T, " #b ": T) -> " #out ": T; T: {" types "}", .doc = text,                 \
         .needs = "same_shape(" #a ", " #b ")", .shape = shape_same_all, .grad = Name##_grad, ELEMENTWISE_FAMILY,  \

@@ -98,9 +98,11 @@ static Status *bincount_shape(Shapes *s) {
     bool known = shapes_input_int(s, 1, &size), dense = node_attr_find(s->node, "binary_output") != NULL;
     const Shape *in = &s->in[0], *weights = &s->in[2];
     NEED(!known || size >= 0, INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
-    NEED(in->rank < 0 || !dense || in->rank <= 2, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", in->rank);
+    NEED(in->rank < 0 || !dense || in->rank <= 2, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d",
+         in->rank);
     NEED(shape_count(weights) == 0 || shape_compatible(in, weights), INVALID_ARGUMENT,
-         "weights must be the same shape as the input or have length 0: %s and %s", shape_text(weights), shape_text(in));
+         "weights must be the same shape as the input or have length 0: %s and %s", shape_text(weights),
+         shape_text(in));
     if (dense && in->rank == 2)
         s->out[0] = SHAPE(in->dims[0], known ? size : UNKNOWN_DIM);
     else if (!dense || in->rank >= 0)
@@ -145,7 +147,8 @@ static Status *rows_shape(Shapes *s) {
     const Shape *splits = &s->in[0];
     if (ragged) {
         NEED(splits->rank < 0 || splits->dims[0] != 0, INVALID_ARGUMENT, "Splits must be non-empty");
-        s->out[0] = SHAPE(splits->rank < 0 || splits->dims[0] < 0 ? UNKNOWN_DIM : splits->dims[0] - 1, known ? size : UNKNOWN_DIM);
+        s->out[0] = SHAPE(splits->rank < 0 || splits->dims[0] < 0 ? UNKNOWN_DIM : splits->dims[0] - 1,
+                          known ? size : UNKNOWN_DIM);
     } else {
         Shape dense;
         TRY(shapes_input_shape(s, 2, &dense));
@@ -153,14 +156,16 @@ static Status *rows_shape(Shapes *s) {
             s->out[0] = SHAPE(known ? size : UNKNOWN_DIM);
         else if (dense.rank == 2)
             s->out[0] = SHAPE(dense.dims[0], known ? size : UNKNOWN_DIM);
-        NEED(dense.rank < 3 && dense.rank != 0, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", dense.rank);
+        NEED(dense.rank < 3 && dense.rank != 0, INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d",
+             dense.rank);
     }
     return shape_check(&s->out[0]);
 }
 
 static Status *rows_prepare(Prepare *p) {
     const Tensor *weights = p->in[p->n_in - 1], *values = p->in[1];
-    *(Bins *)p->own = (Bins){.weighted = shape_count(&weights->shape) > 0, .binary = node_bool(p->node, "binary_output")};
+    *(Bins *)p->own = (Bins){.weighted = shape_count(&weights->shape) > 0,
+                             .binary = node_bool(p->node, "binary_output")};
     NEED(shape_count(&weights->shape) == 0 || shape_equal(&weights->shape, &values->shape), INVALID_ARGUMENT,
          "weights must be the same shape as the values or have length 0: %s and %s", shape_text(&weights->shape),
          shape_text(&values->shape));
@@ -199,7 +204,8 @@ static Status *ragged_run(Kernel *k) {
     int64_t n = tensor_count(splits), values = tensor_count(k->in[1]), *rows = k->scratch;
     const int64_t *split = splits->data;
     NEED(split[0] == 0, INVALID_ARGUMENT, "Splits must start with 0, not with %lld", (long long)split[0]);
-    NEED(split[n - 1] == values, INVALID_ARGUMENT, "Splits must end with the number of values, got %lld instead of %lld",
+    NEED(split[n - 1] == values, INVALID_ARGUMENT,
+         "Splits must end with the number of values, got %lld instead of %lld",
          (long long)split[n - 1], (long long)values);
     for (int64_t row = 0; row < n - 1; row++) {
         NEED(split[row] <= split[row + 1] && split[row + 1] <= values, INVALID_ARGUMENT, "Splits must ascend");
@@ -242,7 +248,8 @@ static Status *bound_shape(Shapes *s) {
     const Shape *sorted = &s->in[0], *values = &s->in[1];
     NEED(sorted->rank < 0 || values->rank < 0 || sorted->dims[0] < 0 || values->dims[0] < 0 ||
              sorted->dims[0] == values->dims[0],
-         INVALID_ARGUMENT, "Leading dim_size of both tensors must match: %s and %s", shape_text(sorted), shape_text(values));
+         INVALID_ARGUMENT, "Leading dim_size of both tensors must match: %s and %s", shape_text(sorted),
+         shape_text(values));
     s->out[0] = *values;
     return OK;
 }
@@ -267,7 +274,8 @@ static Status *bucketize_prepare(Prepare *p) {
 
 const Op op_Bucketize = {
     .signature = "Bucketize(input: T) -> output: int32; T: {int32, int64, float, double}; boundaries: list(float)",
-    .doc = "The number of the bucket that each element falls in.", .shape = shape_unchanged, .prepare = bucketize_prepare,
+    .doc = "The number of the bucket that each element falls in.", .shape = shape_unchanged,
+    .prepare = bucketize_prepare,
     .own_size = sizeof(Boundaries), .cpu = KERNELS(REALS, bucketize), .flags = OP_NO_GRADIENT,
 };
 
@@ -292,9 +300,10 @@ static double element(const Tensor *t, int64_t i) {
 static Status *histogram_run(Kernel *k) {
     double low = element(k->in[1], 0), high = element(k->in[1], 1);
     int64_t bins = tensor_count(k->out[0]);
-    NEED(low < high, INVALID_ARGUMENT, "value_range should satisfy value_range[0] < value_range[1], but got '[%g, %g]'", low,
+    NEED(low < high, INVALID_ARGUMENT, "value_range should satisfy value_range[0] < value_range[1], but got '[%g, %g]'",
+         low, high);
+    NEED(isfinite(low) && isfinite(high), INVALID_ARGUMENT, "value_range should be finite, but got '[%g, %g]'", low,
          high);
-    NEED(isfinite(low) && isfinite(high), INVALID_ARGUMENT, "value_range should be finite, but got '[%g, %g]'", low, high);
     memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));
     double step = (high - low) / (double)bins;
     for (int64_t i = 0; i < tensor_count(k->in[0]); i++) {
@@ -310,7 +319,8 @@ static Status *histogram_run(Kernel *k) {
 }
 
 const Op op_HistogramFixedWidth = {
-    .signature = "HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype; T: {int32, int64, float, double}; "
+    .signature =
+        "HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype; T: {int32, int64, float, double}; "
                  "dtype: {int32, int64} = int32",
     .doc = "How many values fall in each of equally wide bins; those outside count at the edges.",
     .needs = "vector(value_range), size(value_range) == 2, scalar(nbins)", .shape = histogram_shape,

@@ -69,8 +69,8 @@ static Status *complex_run(Kernel *k) {
 
 static Status *complex_prepare(Prepare *p) {
     Pairing *own = p->own;
-    NEED(dtype_size(p->out[0]->dtype) == 2 * dtype_size(p->in[0]->dtype), INVALID_ARGUMENT, "%s has no parts of type %s",
-         dtype_name(p->out[0]->dtype), dtype_name(p->in[0]->dtype));
+    NEED(dtype_size(p->out[0]->dtype) == 2 * dtype_size(p->in[0]->dtype), INVALID_ARGUMENT,
+         "%s has no parts of type %s", dtype_name(p->out[0]->dtype), dtype_name(p->in[0]->dtype));
     for (int i = 0; i < 2; i++)
         broadcast_steps(&p->in[i]->shape, &p->out[0]->shape, own->step[i]);
     p->cost = shape_count(&p->out[0]->shape) * 4;

@@ -1,7 +1,7 @@
 // Einsum — sums of products of one or two tensors by labelled dimensions: "bij,bjk->bik".
 //
-// A composed op: diagonals, sums, transposes and one BatchMatMulV2. Labels are letters; the dimensions of an ellipsis get
-// labels of their own, numbers counted from its right end, so that they broadcast as NumPy does.
+// A composed op: diagonals, sums, transposes and one BatchMatMulV2. Labels are letters; the dimensions of an ellipsis
+// get labels of their own, numbers counted from its right end, so that they broadcast as NumPy does.
 #include "ops/op.h"
 
 enum { MOST_LABELS = MAX_RANK };
@@ -55,8 +55,8 @@ static Status *read_labels(Str text, int rank, int dots, Labels *out) {
     if (rank >= 0)
         dots = rank - letters;
     NEED(dots >= 0 && (ellipsis || dots == 0 || rank < 0), INVALID_ARGUMENT,
-         "Expected input with rank %s%d for '%.*s' but got rank %d", ellipsis ? "at least " : "", letters, STR_ARGS(text),
-         rank);
+         "Expected input with rank %s%d for '%.*s' but got rank %d", ellipsis ? "at least " : "", letters,
+         STR_ARGS(text), rank);
     dots = ellipsis ? dots : 0;
     NEED(letters + dots <= MOST_LABELS, INVALID_ARGUMENT, "at most %d dimensions", MOST_LABELS);
     *out = (Labels){.ellipsis = -1, .dots = dots};
@@ -104,7 +104,8 @@ static Status *read_equation(Str text, const Shape *const *in, int n_in, Equatio
         char label = out->out.label[i];
         NEED(has(&out->in[0], label) || (n_in == 2 && has(&out->in[1], label)), INVALID_ARGUMENT,
              "Einsum output '%.*s' has a label that is in no input", STR_ARGS(text));
-        NEED(find(&out->out, label) == i, UNIMPLEMENTED, "a label of the output that is repeated: %.*s", STR_ARGS(text));
+        NEED(find(&out->out, label) == i, UNIMPLEMENTED, "a label of the output that is repeated: %.*s",
+             STR_ARGS(text));
     }
     return OK;
 }
@@ -127,8 +128,8 @@ static Status *einsum_shape(Shapes *s) {
             if (found < 0 || (dot && *extent >= 0 && found == 1))
                 continue;
             NEED(*extent < 0 || *extent == found || (dot && *extent == 1), INVALID_ARGUMENT,
-                 "Expected dimension %lld at axis %d of the input shaped %s but got dimension %lld", (long long)*extent, d,
-                 shape_text(&s->in[i]), (long long)found);
+                 "Expected dimension %lld at axis %d of the input shaped %s but got dimension %lld", (long long)*extent,
+                 d, shape_text(&s->in[i]), (long long)found);
             *extent = found;
         }
     s->out[0] = (Shape){.rank = e.out.n};
@@ -227,7 +228,8 @@ static Output product(Formula *f, Equation *e, Output a, Output b) {
     append(&of_c, &right);
     a = arranged(f, a, &e->in[0], &of_a);
     b = arranged(f, b, &e->in[1], &of_b);
-    Output rows = some_of(f, ShapeOf(a), batch.n, left.n), columns = some_of(f, ShapeOf(b), batch.n + middle.n, right.n);
+    Output rows = some_of(f, ShapeOf(a), batch.n, left.n), columns = some_of(f, ShapeOf(b), batch.n + middle.n,
+                                                                             right.n);
     Output c = BatchMatMul(as_matrices(f, a, batch.n, left.n, middle.n), as_matrices(f, b, batch.n, middle.n, right.n),
                            false, false);
     Output pieces[] = {some_of(f, ShapeOf(c), 0, batch.n), rows, columns};
@@ -326,6 +328,7 @@ static void einsum_grad(Formula *f) {
 
 const Op op_Einsum = {
     .signature = "Einsum(inputs: N * T) -> output: T; equation: string; N: int >= 1; T: type",
-    .doc = "Sums of products of one or two tensors, by labelled dimensions.", .shape = einsum_shape, .grad = einsum_grad,
+    .doc = "Sums of products of one or two tensors, by labelled dimensions.", .shape = einsum_shape,
+    .grad = einsum_grad,
     .expand = einsum_expand,
 };

@@ -22,8 +22,8 @@ typedef struct {
 Status *elementwise_prepare(Prepare *p);
 Status *elementwise_run_flat(Kernel *k);
 
-// For loops of a few rare ops: how far an input's element moves with each dimension of the output that it broadcasts to,
-// and where the element for the output's element i lies.
+// For loops of a few rare ops: how far an input's element moves with each dimension of the output that it broadcasts
+// to, and where the element for the output's element i lies.
 void broadcast_steps(const Shape *in, const Shape *out, int64_t *step);
 int64_t broadcast_place(const Shape *out, const int64_t *step, int64_t i);
 

@@ -71,7 +71,8 @@ static Status *find_loop(Str name, DType dtype, TileStep *step, int32_t *picosec
         return OK;
     }
     ElementwiseOp op = str_is(name, "AddN") ? ELEMENTWISE_Add : elementwise_named(name);
-    NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s", STR_ARGS(name));
+    NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
+         STR_ARGS(name));
     *picoseconds += elementwise_picoseconds(op, &step->loop);
     return OK;
 }

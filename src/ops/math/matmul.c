@@ -324,7 +324,8 @@ static void batch_grad(Formula *f) {
 #define PRODUCT .shape = product_shape, .prepare = product_prepare, PRODUCT_KERNEL
 
 const Op op_MatMul = {
-    .signature = "MatMul(a: T, b: T) -> product: T; transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, "
+    .signature =
+        "MatMul(a: T, b: T) -> product: T; transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, "
                  "half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
                  "grad_a: bool = false; grad_b: bool = false",
     .doc = "Product of two matrices.", .needs = "matrix(a), matrix(b)", .grad = matmul_grad, PRODUCT,
@@ -345,7 +346,8 @@ const Op op_BatchMatMul = {
     .needs = "rank(x) >= 2, rank(y) >= 2, same_rank(x, y)", .grad = batch_grad, PRODUCT, .row = &batch_row,
 };
 const Op op_BatchMatMulV2 = {
-    .signature = "BatchMatMulV2(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int16, int32, int64, uint8, "
+    .signature =
+        "BatchMatMulV2(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int16, int32, int64, uint8, "
                  "uint16, uint32, uint64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false; "
                  "grad_x: bool = false; grad_y: bool = false",
     .doc = "Products of the matrices in two tensors, whose leading dimensions broadcast.",

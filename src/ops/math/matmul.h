@@ -27,7 +27,8 @@ typedef struct {
     OnednnOp *packed;                     // for weights that are kept; NULL: none
     bool packs;                           // ... the loops, by this plan
     GemmPlan packed_plan;
-    int64_t part, parts;                  // the library's rows at a time, and how many times; 1: the whole product at once
+    int64_t part, parts;                  // the library's rows at a time, and how many times; 1: the whole product at
+                                          // once
     OnednnOp *last;                       // for the last part, where that has fewer rows
     LanePlan part_lanes;                  // of these
     Packing packing;

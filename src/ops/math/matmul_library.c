@@ -1,8 +1,8 @@
 // Products by oneDNN — its object is made when shapes are known, a second one for weights that stay the same.
 //
-// Few rows against weights that have to be brought from far are where a packed layout pays: twice as fast and more, at 64
-// rows a tenth. Packing costs as much as a call or several, so it is done for weights that were seen twice, and kept.
-// Measured on Zen 4 with one thread. A single row is a matter of memory, where the loops are as fast.
+// Few rows against weights that have to be brought from far are where a packed layout pays: twice as fast and more, at
+// 64 rows a tenth. Packing costs as much as a call or several, so it is done for weights that were seen twice, and
+// kept. Measured on Zen 4 with one thread. A single row is a matter of memory, where the loops are as fast.
 #include <string.h>
 
 #include "loops/level/table.h"
@@ -19,11 +19,12 @@ enum {
     PACKING_ROWS = 48,                   // that packing for the loops takes as long as it saves; a loop may be short
 };
 
-// With vectors of 256 bits, against the library's older way. GFLOP/s of the loops and of the library, of 104 (Zen 3, one
-// thread), m n k: it reads rows of b that lie 2 KiB apart, or a multiple, as slowly as the loops would without packing: 128 1024
-// 1024 81 and 45, 64 2048 256 86 and 46, 16 2048 1024 55 and 43. A transposed a: 784 256 128 94 and 85, 512 512 128 94 and 60.
-// Small products are a matter of its call: 8 128 64 83 and 56. With other rows it leads, 256 1000 1000 89 and 93, or is at most
-// 4 % behind on one thread and as fast or faster on two: 128 256 784 90 and 87, 320 10000 512 92 and 88.
+// With vectors of 256 bits, against the library's older way. GFLOP/s of the loops and of the library, of 104 (Zen 3,
+// one thread), m n k: it reads rows of b that lie 2 KiB apart, or a multiple, as slowly as the loops would without
+// packing: 128 1024 1024 81 and 45, 64 2048 256 86 and 46, 16 2048 1024 55 and 43. A transposed a: 784 256 128 94 and
+// 85, 512 512 128 94 and 60. Small products are a matter of its call: 8 128 64 83 and 56. With other rows it leads, 256
+// 1000 1000 89 and 93, or is at most 4 % behind on one thread and as fast or faster on two: 128 256 784 90 and 87, 320
+// 10000 512 92 and 88.
 static bool narrow_loops_are_faster(const GemmShape *s) {
     enum { APART = 512, FEW_ROWS = 8, COLUMNS = 64, SMALL = 1 << 14 };   // elements
     double work = (double)s->m * (double)s->n * (double)s->k;
@@ -34,12 +35,13 @@ static bool narrow_loops_are_faster(const GemmShape *s) {
     return s->ta || (s->ldb % APART == 0 && s->m >= FEW_ROWS);
 }
 
-// Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where that is
-// transposed. Its older way packs as they do.
+// Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where
+// that is transposed. Its older way packs as they do.
 static bool wide_loops_are_faster(const GemmShape *s, const OnednnOp *library) {
     enum { LARGE = 1 << 18, ROWS = 64 };   // elements
     static const char brgemm[] = "brg:";
-    return s->m >= ROWS && (double)s->n * (double)s->k >= LARGE && !strncmp(onednn_name(library), brgemm, sizeof brgemm - 1);
+    return s->m >= ROWS && (double)s->n * (double)s->k >= LARGE &&
+        !strncmp(onednn_name(library), brgemm, sizeof brgemm - 1);
 }
 
 static bool loops_are_faster(const GemmShape *s, const OnednnOp *library) {
@@ -84,7 +86,8 @@ static void part_range(void *arg, int64_t first, int64_t last) {
     const Product *p = work->k->own;
     const GemmShape *s = &p->plan.shape;
     int lane = lanes_take(&work->lanes);
-    const float *a = work->k->in[0]->data, *b = work->k->in[1]->data, *bias = p->epilogue.bias ? work->k->in[2]->data : NULL;
+    const float *a = work->k->in[0]->data, *b = work->k->in[1]->data,
+        *bias = p->epilogue.bias ? work->k->in[2]->data : NULL;
     float *c = work->k->out[0]->data;
     void *scratch = lanes_memory(&work->lanes, lane);
     for (int64_t i = first; i < last; i++) {
@@ -111,8 +114,8 @@ static bool pack_panels(const void *object, const void *plain, void *packed) {
     return true;
 }
 
-// Without the library's own packed way the loops have theirs: for 8 rows 1.6 times as fast as the library with plain weights,
-// for 64 1.4 times (512 x 256, AVX2).
+// Without the library's own packed way the loops have theirs: for 8 rows 1.6 times as fast as the library with plain
+// weights, for 64 1.4 times (512 x 256, AVX2).
 static void pack_for_loops(Prepare *p, const GemmShape *shape) {
     Product *own = p->own;
     own->packed_plan = own->plan;
@@ -209,7 +212,8 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     TRY(prepare_cleanup(p, free_library, library));
     bool relu = epilogue.activation == own->epilogue.activation && epilogue.activation <= ACTIVATION_RELU;
     GemmWay way = own->plan.way;
-    bool loops = own->plan.batch == 1 && relu && (way == GEMM_DOTS || way == GEMM_TURNED || loops_are_faster(shape, library));
+    bool loops = own->plan.batch == 1 && relu && (way == GEMM_DOTS || way == GEMM_TURNED ||
+                                                  loops_are_faster(shape, library));
     if (!loops) {
         own->library = library;
         own->activates = own->epilogue.activation && !epilogue.activation;

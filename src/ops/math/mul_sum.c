@@ -1,5 +1,5 @@
-// _MulSum — the products of two tensors, summed along the last axis: one pass instead of two. A product that is summed, or
-// multiplied with a column of ones, as TensorFlow's Python writes it, becomes one.
+// _MulSum — the products of two tensors, summed along the last axis: one pass instead of two. A product that is summed,
+// or multiplied with a column of ones, as TensorFlow's Python writes it, becomes one.
 #include "loops/reduce.h"
 #include "ops/math/mul_sum.h"
 
@@ -68,7 +68,8 @@ bool is_constant_ones(const Tensor *value) {
 static bool sums_rows(const Node *node, const Shape *shape) {
     const Tensor *by = node->n_inputs == 2 ? output_constant(node->inputs[1]) : NULL;
     if (by && str_is(node->type->name, "MatMul"))
-        return !node_bool(node, "transpose_a") && is_constant_ones(by) && tensor_count(by) == shape->dims[shape->rank - 1];
+        return !node_bool(node, "transpose_a") && is_constant_ones(by) &&
+            tensor_count(by) == shape->dims[shape->rank - 1];
     if (!by || !str_is(node->type->name, "Sum") || tensor_count(by) != 1)
         return false;
     int64_t axis = tensor_int(by, 0);

@@ -12,7 +12,8 @@ static void leaky_grad_grad(Formula *f) {
 
 static const ElementwiseRow LeakyRelu_row = {ELEMENTWISE_LeakyRelu, "alpha"};
 const Op op_LeakyRelu = {
-    .signature = "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: {half, bfloat16, float, double} = float",
+    .signature =
+        "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: {half, bfloat16, float, double} = float",
     .doc = "The element where it is positive, else alpha times it.", .shape = shape_unchanged, .grad = leaky_grad,
     ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE, .row = &LeakyRelu_row,
     .simplify = epilogue_before_reshape,
@@ -28,7 +29,8 @@ const Op op_LeakyReluGrad = {
 
 static const ElementwiseRow ApproximateEqual_row = {ELEMENTWISE_ApproximateEqual, "tolerance"};
 const Op op_ApproximateEqual = {
-    .signature = "ApproximateEqual(x: T, y: T) -> z: bool; T: {float, double, int32, uint8, int16, int8, complex64, int64, "
+    .signature =
+        "ApproximateEqual(x: T, y: T) -> z: bool; T: {float, double, int32, uint8, int16, int8, complex64, int64, "
                  "qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; "
                  "tolerance: float = 1e-05; commutative",
     .doc = "Whether the elements differ by less than the tolerance.", .needs = "same_shape(x, y)",
@@ -60,7 +62,8 @@ static Status *clip_run(Kernel *k) {
 
 static Status *clip_shape(Shapes *s) {
     for (int i = 1; i < 3; i++)
-        NEED(s->in[i].rank <= 0 || shape_count(&s->in[i]) == 1 || shape_compatible(&s->in[i], &s->in[0]), INVALID_ARGUMENT,
+        NEED(s->in[i].rank <= 0 || shape_count(&s->in[i]) == 1 || shape_compatible(&s->in[i], &s->in[0]),
+             INVALID_ARGUMENT,
              "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: %s, "
              "got %s", shape_text(&s->in[0]), shape_text(&s->in[i]));
     s->out[0] = s->in[0];
@@ -70,7 +73,8 @@ static Status *clip_shape(Shapes *s) {
 static Status *clip_prepare(Prepare *p) {
     Clipping *own = p->own;
     DType dtype = p->in[0]->dtype;
-    NEED(elementwise_find(ELEMENTWISE_Maximum, dtype, &own->low) && elementwise_find(ELEMENTWISE_Minimum, dtype, &own->high),
+    NEED(elementwise_find(ELEMENTWISE_Maximum, dtype, &own->low) &&
+         elementwise_find(ELEMENTWISE_Minimum, dtype, &own->high),
          UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     own->step_low = shape_count(&p->in[1]->shape) != 1;
     own->step_high = shape_count(&p->in[2]->shape) != 1;
@@ -87,7 +91,8 @@ static void clip_grad(Formula *f) {
 }
 
 const Op op_ClipByValue = {
-    .signature = "ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T; T: {float, double, int32, uint8, "
+    .signature =
+        "ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T; T: {float, double, int32, uint8, "
                  "int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, "
                  "half, uint32, uint64}",
     .doc = "The elements, brought between a least and a greatest value.", .shape = clip_shape, .grad = clip_grad,

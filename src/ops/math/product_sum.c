@@ -1,7 +1,7 @@
 // Product sum — see product_sum.h; and the node that stands for products which are only added.
 //
-// Several terms are laid one under the other: a long product, which writes its output once. So only the forms where that is
-// a copy of whole rows are taken, a transposed and b not: gradients of weights that are used several times.
+// Several terms are laid one under the other: a long product, which writes its output once. So only the forms where
+// that is a copy of whole rows are taken, a transposed and b not: gradients of weights that are used several times.
 #include "ops/math/product_sum.h"
 
 #include <string.h>
@@ -81,7 +81,8 @@ Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s
     int terms = (p->n_in - first) / 2;
     bool ta = node_bool(p->node, "transpose_a"), tb = node_bool(p->node, "transpose_b");
     DType dtype = p->in[first]->dtype;
-    NEED(terms == 1 || (ta && !tb), UNIMPLEMENTED, "a sum of products whose first factor is not transposed, or the second is");
+    NEED(terms == 1 || (ta && !tb), UNIMPLEMENTED,
+         "a sum of products whose first factor is not transposed, or the second is");
     int64_t k = 0;
     Shape out = UNKNOWN_SHAPE;
     for (int i = 0; i < terms; i++) {

@@ -1,6 +1,6 @@
-// Product sum — op(a_1) op(b_1) + op(a_2) op(b_2) + ..., computed a block at a time: whoever wants to do something with the
-// sum does it with each block while that is in the cache, and then the sum is never in memory. Whoever only adds a multiple
-// of it has it added as it leaves the registers.
+// Product sum — op(a_1) op(b_1) + op(a_2) op(b_2) + ..., computed a block at a time: whoever wants to do something with
+// the sum does it with each block while that is in the cache, and then the sum is never in memory. Whoever only adds a
+// multiple of it has it added as it leaves the registers.
 //
 // A block has whole rows where they aren't very long, so that what lies like the sum is walked from end to end.
 #pragma once

@@ -107,7 +107,8 @@ static Status *complex_norm_run(Kernel *k) {
             at += index * step;
             step *= in->shape.dims[d];
         }
-        double re = in->dtype == DT_complex64 ? (double)((const float *)in->data)[2 * i] : ((const double *)in->data)[2 * i];
+        double re = in->dtype == DT_complex64 ? (double)((const float *)in->data)[2 * i]
+            : ((const double *)in->data)[2 * i];
         double im = in->dtype == DT_complex64 ? (double)((const float *)in->data)[2 * i + 1]
                                               : ((const double *)in->data)[2 * i + 1];
         sums[at] += re * re + im * im;
@@ -162,7 +163,8 @@ static Output kept_shape(Formula *f) {
     Output rank = Rank(f->x[0]);
     Output axes = Reshape(FloorMod(Add(Cast(f->x[1], DT_int32), rank), rank), Ints(-1));
     Output lists[] = {Range(Int(0), rank, Int(1)), axes, shape, OnesLike(axes)};
-    return (Output){formula_node(f, "DynamicStitch", (FormulaArg[]){{lists, 2, true}, {lists + 2, 2, true}}, 2, NULL), 0};
+    return (Output){formula_node(f, "DynamicStitch", (FormulaArg[]){{lists, 2, true}, {lists + 2, 2, true}}, 2, NULL),
+                    0};
 }
 
 // y or dy with the reduced dimensions put back, with one element each.

@@ -40,8 +40,10 @@ static Status *scan_prepare(Prepare *p) {
     const Tensor *in = p->in[0];
     int axis;
     TRY(shape_axis(prepare_input_int(p, 1, 0), in->shape.rank, &axis));
-    *own = (Scan){shape_span(&in->shape, 0, axis), in->shape.dims[axis], shape_span(&in->shape, axis + 1, in->shape.rank),
-                  *(const ScanOp *)node_op(p->node)->row, node_bool(p->node, "exclusive"), node_bool(p->node, "reverse")};
+    *own = (Scan){shape_span(&in->shape, 0, axis), in->shape.dims[axis],
+                  shape_span(&in->shape, axis + 1, in->shape.rank),
+                  *(const ScanOp *)node_op(p->node)->row, node_bool(p->node, "exclusive"),
+                  node_bool(p->node, "reverse")};
     char one[16] = {0}, result[16];
     NEED(reduce_scan(own->op, in->dtype, one, result, 1, 1, 1, false, false), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(in->dtype));
@@ -61,7 +63,8 @@ static void cumprod_grad(Formula *f) {  // the running sum of y dy from the othe
     f->dx[0] = DivNoNan(scan_back(f, Mul(f->y[0], f->dy[0])), f->x[0]);
 }
 
-static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) from the other end, in logarithms by sign
+static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) from the other end, in logarithms by
+                                          // sign
     Output x = f->x[0], y = f->y[0], dy = f->dy[0], zero = ZerosLike(dy);
     FormulaAttr attrs[] = {BOOL_ATTR("exclusive", node_bool(f->node, "exclusive")),
                            BOOL_ATTR("reverse", !node_bool(f->node, "reverse")), {0}};

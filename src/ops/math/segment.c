@@ -26,7 +26,8 @@ static Status *start_value(DType dtype, const SegmentRow *row, void *out) {
     case DT_float: *(float *)out = (float)(low ? -FLT_MAX : high ? FLT_MAX : small); break;
     case DT_double: *(double *)out = low ? -DBL_MAX : high ? DBL_MAX : small; break;
     case DT_half: *(Half *)out = half_from_float((float)(low ? -65504 : high ? 65504 : small)); break;
-    case DT_bfloat16: ((Bfloat16 *)out)->bits = low ? 0xff7f : high ? 0x7f7f : bfloat16_from_float((float)small).bits; break;
+    case DT_bfloat16: ((Bfloat16 *)out)->bits = low ? 0xff7f : high ? 0x7f7f : bfloat16_from_float((float)small).bits;
+        break;
     case DT_complex64: *(Complex64 *)out = (float)small; break;
     case DT_complex128: *(Complex128 *)out = small; break;
     WHOLE(DT_int8, int8_t, INT8_MIN, INT8_MAX)
@@ -156,8 +157,8 @@ static void unsorted_prod_grad(Formula *f) {
         .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(unsorted_run), .host = BIT(2),   \
         .row = &UnsortedSegment##Name##_row,                                                                      \
     };
-UNSORTED(Sum, Add, ZERO, NUMBERS_TEXT, "int16, int32, int64", "Sums of the rows with equal numbers; negative ones are left out.",
-         unsorted_sum_grad)
+UNSORTED(Sum, Add, ZERO, NUMBERS_TEXT, "int16, int32, int64",
+         "Sums of the rows with equal numbers; negative ones are left out.", unsorted_sum_grad)
 UNSORTED(Prod, Mul, ONE, NUMBERS_TEXT, "int32, int64", "Products of the rows with equal numbers.", unsorted_prod_grad)
 UNSORTED(Max, Maximum, LOWEST, ORDERED_TEXT, "int32, int64", "Largest elements of the rows with equal numbers.",
          unsorted_extreme_grad)

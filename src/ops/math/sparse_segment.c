@@ -1,4 +1,5 @@
-// SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN — rows that indices name, folded together by ascending number.
+// SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN — rows that indices name, folded together by ascending
+// number.
 #include "loops/elementwise.h"
 #include "ops/array/moving.h"
 
@@ -27,7 +28,8 @@ static Status *sparse_prepare(Prepare *p) {
     own->row = shape_span(&data->shape, 1, data->shape.rank);
     NEED(elementwise_find(ELEMENTWISE_Add, data->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(data->dtype));
-    NEED(own->folding == FOLD_SUM || elementwise_find(ELEMENTWISE_Div, data->dtype, &own->divide), INTERNAL, "no quotient");
+    NEED(own->folding == FOLD_SUM || elementwise_find(ELEMENTWISE_Div, data->dtype, &own->divide), INTERNAL,
+         "no quotient");
     p->cost = shape_count(&p->in[1]->shape) * (own->row + 8);
     return OK;
 }

@@ -135,7 +135,8 @@ static void betainc_grad(Formula *f) {  // x^(a - 1) (1 - x)^(b - 1) / B(a, b)
 
 static const RealFunction Betainc_row = {.three = special_betainc};
 const Op op_Betainc = {
-    .signature = "Betainc(a: T, b: T, x: T) -> z: T; T: {float, double}", .doc = "Incomplete beta function, regularised.",
+    .signature = "Betainc(a: T, b: T, x: T) -> z: T; T: {float, double}",
+        .doc = "Incomplete beta function, regularised.",
     .shape = betainc_shape, .grad = betainc_grad, SPECIAL, TWO_FLOATS, .row = &Betainc_row,
 };
 
@@ -147,9 +148,11 @@ static Status *next_after_run(Kernel *k) {
     for (int64_t i = 0, n = tensor_count(out); i < n; i++) {
         int64_t a = broadcast_place(&out->shape, own->step[0], i), b = broadcast_place(&out->shape, own->step[1], i);
         if (out->dtype == DT_float)
-            ((float *)out->data)[i] = nextafterf(((const float *)k->in[0]->data)[a], ((const float *)k->in[1]->data)[b]);
+            ((float *)out->data)[i] = nextafterf(((const float *)k->in[0]->data)[a],
+                                                 ((const float *)k->in[1]->data)[b]);
         else
-            ((double *)out->data)[i] = nextafter(((const double *)k->in[0]->data)[a], ((const double *)k->in[1]->data)[b]);
+            ((double *)out->data)[i] = nextafter(((const double *)k->in[0]->data)[a],
+                                                 ((const double *)k->in[1]->data)[b]);
     }
     return OK;
 }

@@ -1,5 +1,6 @@
-// Special functions — see special_functions.h. Series where their terms are positive, asymptotic expansions and continued
-// fractions elsewhere, Halley's iteration for inverses. References: Abramowitz and Stegun chapters 6, 7, 9, 23, 26.
+// Special functions — see special_functions.h. Series where their terms are positive, asymptotic expansions and
+// continued fractions elsewhere, Halley's iteration for inverses. References: Abramowitz and Stegun chapters 6, 7, 9,
+// 23, 26.
 #include "ops/math/special_functions.h"
 
 #include <math.h>

@@ -144,7 +144,8 @@ static void top_k_grad(Formula *f) {
 const Op op_TopK = {
     .signature = "TopK(input: T) -> values: T, indices: int32; k: int >= 0; sorted: bool = true; T: " ORDERED
                  "; deprecated(7, \"use TopKV2\")",
-    .doc = "The k largest elements of each row in falling order, and where they are.", .needs = "rank(input) >= 1", TOP_K,
+    .doc = "The k largest elements of each row in falling order, and where they are.", .needs = "rank(input) >= 1",
+    TOP_K,
 };
 const Op op_TopKV2 = {
     .signature = "TopKV2(input: T, k: Tk) -> values: T, indices: index_type; sorted: bool = true; T: " ORDERED
@@ -191,7 +192,8 @@ static void nth_grad(Formula *f) {  // shared out among the elements that are eq
 
 const Op op_NthElement = {
     .signature = "NthElement(input: T, n: int32) -> values: T; reverse: bool = false; T: " ORDERED,
-    .doc = "The element of each row that n others come before in order of size.", .needs = "rank(input) >= 1, scalar(n)",
+    .doc = "The element of each row that n others come before in order of size.",
+    .needs = "rank(input) >= 1, scalar(n)",
     .shape = nth_shape, .grad = nth_grad, .prepare = nth_prepare, .own_size = sizeof(TopK), .cpu = KERNELS(REALS, nth),
     .host = BIT(1),
 };

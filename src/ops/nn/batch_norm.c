@@ -2,13 +2,14 @@
 //
 // The moments are summed in parts whose number depends on the shape alone, so that threads don't change the bits.
 //
-// Each pass goes over its rows against the direction of the one before, so that it begins with what is still in the cache:
-// of large images (25 MB each in ResNet-50) that is most of what the second pass reads.
+// Each pass goes over its rows against the direction of the one before, so that it begins with what is still in the
+// cache: of large images (25 MB each in ResNet-50) that is most of what the second pass reads.
 #include "ops/nn/batch_norm.h"
 #include "ops/nn/conv_scaled.h"
 
 enum { MOST_PARTS = 64, PART_ELEMENTS = 16384, BLOCK_ELEMENTS = 32768 };
-enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_GATE_A, VECTOR_GATE_B, VECTOR_ZEROS, VECTORS };
+enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_GATE_A, VECTOR_GATE_B, VECTOR_ZEROS,
+      VECTORS };
 
 // ---------------------------------------- shapes
 
@@ -103,7 +104,8 @@ static Status *prepare_images(Prepare *p, const Shape *x, DType dtype, Norm *own
 static Status *prepare_relu(const Prepare *p, bool *out) {
     const AttrValue *mode = node_attr_find(p->node, "activation_mode");
     *out = mode && str_is(mode->s, "Relu");
-    NEED(!mode || *out || str_is(mode->s, "Identity"), UNIMPLEMENTED, "no kernel for activation_mode %.*s", STR_ARGS(mode->s));
+    NEED(!mode || *out || str_is(mode->s, "Identity"), UNIMPLEMENTED, "no kernel for activation_mode %.*s",
+         STR_ARGS(mode->s));
     return OK;
 }
 
@@ -340,7 +342,8 @@ static bool same_format(const Node *a, const Node *b) {
     return x && y && str_equal(x->s, y->s);
 }
 
-// (conv(x, w) + b - mean) s + offset = conv(x, w s) + (b - mean) s + offset, where s = scale / sqrt(variance + epsilon).
+// (conv(x, w) + b - mean) s + offset = conv(x, w s) + (b - mean) s + offset, where s = scale / sqrt(variance +
+// epsilon).
 static void norm_simplify(Formula *f) {
     Output bias;
     if (node_bool(f->node, "is_training") || !only_first_is_read(f->node))
@@ -379,7 +382,8 @@ static void norm_grad_3(Formula *f) {
 }
 
 // The second gradient, of what the statistics of x itself give: those among the inputs are results of the same x. With
-// n(u) = u - mean(u) - xh mean(u xh), s = 1 / sqrt(var + epsilon), xh = (x - mean) s, the gradient is dx = scale s n(dy).
+// n(u) = u - mean(u) - xh mean(u xh), s = 1 / sqrt(var + epsilon), xh = (x - mean) s, the gradient is dx = scale s
+// n(dy).
 typedef struct {
     Output axes, s, xh;
 } Normal;

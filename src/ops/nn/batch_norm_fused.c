@@ -19,7 +19,8 @@ static Output other_input(const Node *last, const Node *next) {
 // norm, then norm + side, then its relu.
 static bool norm_takes(Node *const *chain, int n, const Node *next) {
     const Node *norm = chain[0];
-    if (node_str(norm, "data_format").n != 4 || norm->output_types[0] != DT_float || output_base_type(norm->inputs[1]) != DT_float)
+    if (node_str(norm, "data_format").n != 4 || norm->output_types[0] != DT_float ||
+        output_base_type(norm->inputs[1]) != DT_float)
         return false;
     if (is_named(next, "Relu"))
         return n == 1 || !is_named(chain[n - 1], "Relu");
@@ -126,7 +127,8 @@ const Recompute norm_recompute = {"_FusedBatchNormAgain", norm_again_can, norm_a
     "activation_mode: string = \"Identity\"; data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; is_training: bool = true"
 
 const Op op__FusedBatchNormEx = {
-    .signature = "_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T) -> "
+    .signature =
+        "_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T) -> "
                  "y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U; "
                  "exponential_avg_factor: float = 1; " EX_ATTRIBUTES,
     .doc = "FusedBatchNorm, then the sum with a side input, then what activation_mode says.", .shape = norm_shape,
@@ -136,7 +138,8 @@ const Op op__FusedBatchNormEx = {
 const Op op__FusedBatchNormAgain = {
     .signature = "_FusedBatchNormAgain(y: T, x: T, scale: U, offset: U, mean: U, variance: U, "
                  "side_input: num_side_inputs * T) -> again: T; " EX_ATTRIBUTES,
-    .doc = "y, which may be found again from the other inputs.", .shape = norm_again_shape, .prepare = norm_again_prepare,
+    .doc = "y, which may be found again from the other inputs.", .shape = norm_again_shape,
+    .prepare = norm_again_prepare,
     .own_size = sizeof(Norm), .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .same_rows = 1, .again = norm_again_run,
     .flags = OP_NO_GRADIENT,
 };

@@ -1,7 +1,7 @@
 // Convolutions — Conv2D, DepthwiseConv2dNative and the gradients of both by input and by filter.
 //
-// A depthwise filter [h, w, in, multiplier] lies in memory as [h, w, 1, in * multiplier]: a convolution in as many groups
-// as there are channels. Images in planes (NCHW, NCDHW) are turned into pixels first and back afterwards.
+// A depthwise filter [h, w, in, multiplier] lies in memory as [h, w, 1, in * multiplier]: a convolution in as many
+// groups as there are channels. Images in planes (NCHW, NCDHW) are turned into pixels first and back afterwards.
 #include "ops/nn/conv.h"
 
 // ---------------------------------------- shapes
@@ -19,7 +19,8 @@ static Status *complete_sizes(const Sliding *sliding, const ConvRow *row, const 
         return shape_check(out);
     }
     int rank = sliding->axes + 2;
-    NEED(given->rank < 0 || given->rank == rank, INVALID_ARGUMENT, "sizes must have %d elements, got %d", rank, given->rank);
+    NEED(given->rank < 0 || given->rank == rank, INVALID_ARGUMENT, "sizes must have %d elements, got %d", rank,
+         given->rank);
     Shape unknown = {rank, {UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM}};
     *out = given->rank < 0 ? unknown : *given;
     return OK;
@@ -167,7 +168,8 @@ typedef struct {
 // Visits every product of one output pixel: forward adds x * filter to y, backward dy * filter to dx.
 static void int_pixel(const IntWork *work, bool forward, int64_t n, int64_t oy, int64_t ox) {
     const WindowShape *w = work->w;
-    int64_t in_c = w->in_c / w->groups, out_c = w->out_c / w->groups, y_at = ((n * w->out_h + oy) * w->out_w + ox) * w->out_c;
+    int64_t in_c = w->in_c / w->groups, out_c = w->out_c / w->groups,
+        y_at = ((n * w->out_h + oy) * w->out_w + ox) * w->out_c;
     for (int64_t fy = 0; fy < w->filter_h; fy++)
         for (int64_t fx = 0; fx < w->filter_w; fx++) {
             int64_t y = oy * w->stride_h - w->pad_top + fy * w->dilation_h;
@@ -264,8 +266,10 @@ static void depthwise_filter_grad(Formula *f) {
     };
 #define FLOATING "half, bfloat16, float, double"
 
-static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1}, depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
-static const ConvRow conv2d_input_row = {CONV_INPUT, false, 1, 2, .sizes = 0}, depthwise_input_row = {CONV_INPUT, true, 1, 2, .sizes = 0};
+static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1},
+    depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
+static const ConvRow conv2d_input_row = {CONV_INPUT, false, 1, 2, .sizes = 0},
+    depthwise_input_row = {CONV_INPUT, true, 1, 2, .sizes = 0};
 static const ConvRow conv2d_filter_row = {CONV_FILTER, false, 0, 2, .sizes = 1};
 static const ConvRow depthwise_filter_row = {CONV_FILTER, true, 0, 2, .sizes = 1};
 

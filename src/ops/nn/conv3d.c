@@ -55,5 +55,6 @@ const Op op_Conv3DBackpropInput = {
 const Op op_Conv3DBackpropFilter = {
     .signature = "Conv3DBackpropFilter(input: T, filter: T, out_backprop: T) -> output: T; T: {half, float, double}; "
                  VOLUME_ATTRIBUTES DILATIONS "; deprecated(10, \"use Conv3DBackpropFilterV2\")",
-    .doc = "Gradient of Conv3D by its filter; the older Conv3DBackpropFilterV2.", .row = &filter_like_row, CONV3D_FIELDS,
+    .doc = "Gradient of Conv3D by its filter; the older Conv3DBackpropFilterV2.", .row = &filter_like_row,
+    CONV3D_FIELDS,
 };

@@ -1,7 +1,8 @@
-// _FusedConv2D, _FusedConv3D, _FusedDepthwiseConv2dNative — a convolution and what follows it: bias, sum, activation, in one node.
+// _FusedConv2D, _FusedConv3D, _FusedDepthwiseConv2dNative — a convolution and what follows it: bias, sum, activation,
+// in one node.
 //
-// The implementation that was chosen does what it can while it writes its output (ConvTail.within); the rest is done here,
-// over the output. A sum that it does itself is laid into the output first, or lies there already.
+// The implementation that was chosen does what it can while it writes its output (ConvTail.within); the rest is done
+// here, over the output. A sum that it does itself is laid into the output first, or lies there already.
 #include "loops/broadcast.h"
 #include "ops/nn/conv.h"
 
@@ -78,7 +79,8 @@ static Status *begin_tail(Prepare *p, Conv *conv) {
         TRY(conv_shape(&sliding, &p->in[0]->shape, &p->in[1]->shape, row->depthwise, &own));
         tail->spreads_own = !shape_equal(&own, &p->out[0]->shape);
         tail->spreads_sum = !shape_equal(sum, &p->out[0]->shape);
-        NEED(!sliding.planes || !(tail->spreads_own || tail->spreads_sum), UNIMPLEMENTED, "sums that broadcast over planes");
+        NEED(!sliding.planes || !(tail->spreads_own || tail->spreads_sum), UNIMPLEMENTED,
+             "sums that broadcast over planes");
         TRY(stage_input(p, dtype, compute, sum, sliding.planes, &tail->sum));
         tail->sum_bytes = (size_t)shape_count(sum) * dtype_size(compute);
         copy_broadcast(&own, &p->out[0]->shape, dtype_size(compute), &tail->spread_own);
@@ -185,7 +187,8 @@ static Status *fused_shape(Shapes *s) {
     int channels = sliding.c;
     if (e.bias && s->n_in > 2) {
         const Shape *bias = &s->in[2];
-        NEED(bias->rank < 0 || bias->rank == 1, INVALID_ARGUMENT, "the bias must be a vector, got %s", shape_text(bias));
+        NEED(bias->rank < 0 || bias->rank == 1, INVALID_ARGUMENT, "the bias must be a vector, got %s",
+             shape_text(bias));
         NEED(bias->rank < 0 || out->rank < 0 || bias->dims[0] < 0 || out->dims[channels] < 0 ||
                  bias->dims[0] == out->dims[channels],
              INVALID_ARGUMENT, "Must provide as many biases as the channel dimension of the input: %s vs. %s",
@@ -218,7 +221,7 @@ const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_t
         .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape,    \
         .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),           \
         .row = conv_row, .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState),             \
-        .flags = OP_CACHES, .same_rows = 1, .simplify = Name##_simplify,                                                \
+        .flags = OP_CACHES, .same_rows = 1, .simplify = Name##_simplify,                                               \
     };
 #define OF_IMAGES                                                                               \
     "; padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "       \

@@ -35,12 +35,14 @@ static bool is_empty(const WindowShape *w) {
 
 // 1x1 in steps of 1: a product of all pixels and the filter.
 static bool is_pointwise(const WindowShape *w) {
-    return !w->filter_d && w->filter_h == 1 && w->filter_w == 1 && w->stride_h == 1 && w->stride_w == 1 && w->groups == 1 && !w->pad_top &&
+    return !w->filter_d && w->filter_h == 1 && w->filter_w == 1 && w->stride_h == 1 && w->stride_w == 1 &&
+        w->groups == 1 && !w->pad_top &&
            !w->pad_left && w->out_h == w->in_h && w->out_w == w->in_w;
 }
 
-// A 1x1 filter's gradient is one product over all pixels, x^T dy. The library's convolution is best for most, but not from
-// few channels to many over large images: 64 to 256 at 8 x 56 x 56 takes it 12.3 ms, its product 9.1 (one thread of Zen 4).
+// A 1x1 filter's gradient is one product over all pixels, x^T dy. The library's convolution is best for most, but not
+// from few channels to many over large images: 64 to 256 at 8 x 56 x 56 takes it 12.3 ms, its product 9.1 (one thread
+// of Zen 4).
 static bool is_wide_product(const Conv *conv) {
     enum { FEW = 64, LARGE = 4 << 20 };
     const WindowShape *w = &conv->window;
@@ -48,8 +50,8 @@ static bool is_wide_product(const Conv *conv) {
            w->batch * w->out_h * w->out_w * w->out_c >= LARGE;
 }
 
-// Of few pixels and few channels the library's convolution makes one piece, which a second thread can't share: 2048 to 192
-// at 1 x 8 x 8 takes it 0.47 ms on one thread and 0.65 on two, the product 0.26.
+// Of few pixels and few channels the library's convolution makes one piece, which a second thread can't share: 2048 to
+// 192 at 1 x 8 x 8 takes it 0.47 ms on one thread and 0.65 on two, the product 0.26.
 static bool is_small_product(const Conv *conv, int threads) {
     enum { PIXELS = 64, CHANNELS = 256 };
     const WindowShape *w = &conv->window;
@@ -66,7 +68,8 @@ static OnednnOp *make_object(const Conv *conv, const Epilogue *epilogue, int thr
                              .ta = true};
         object = onednn_matmul(1, &product, NULL, false, threads);
     } else if (is_small_product(conv, threads)) {
-        GemmShape product = {.m = pixels, .n = w->out_c, .k = w->in_c, .lda = w->in_c, .ldb = w->out_c, .ldc = w->out_c};
+        GemmShape product = {.m = pixels, .n = w->out_c, .k = w->in_c, .lda = w->in_c, .ldb = w->out_c,
+                             .ldc = w->out_c};
         object = onednn_matmul(1, &product, epilogue, true, threads);
     }
     return object ? object : onednn_conv(conv->pass, w, epilogue, threads);

@@ -1,7 +1,7 @@
 // Scaled convolutions — see conv_scaled.h.
 //
-// conv(x, w) s = conv(x, w s), (y + b) s = y s + b s and (y + b) + t = y + (b + t): a normalisation that was written out as
-// a product and a sum of constants becomes part of the filter and of one bias, which the convolution takes in.
+// conv(x, w) s = conv(x, w s), (y + b) s = y s + b s and (y + b) + t = y + (b + t): a normalisation that was written
+// out as a product and a sum of constants becomes part of the filter and of one bias, which the convolution takes in.
 #include "ops/nn/conv_scaled.h"
 
 enum { MOST_BYTES = 10 << 20 };  // what folding takes
@@ -98,7 +98,8 @@ Output conv_simplify_product(Formula *f) {
         Output bias, s = f->x[1 - i];
         const Tensor *scale = output_constant(s);
         const Node *conv = scale && output_type(s) == DT_float ? conv_behind(f->x[i], &bias) : NULL;
-        if (!conv || in_planes(conv) || !is_of_channels(s, channels_of(conv), output_constant(conv->inputs[1])->shape.rank, true))
+        if (!conv || in_planes(conv) || !is_of_channels(s, channels_of(conv),
+                                                        output_constant(conv->inputs[1])->shape.rank, true))
             continue;
         s = as_vector(f, s);
         Output y = conv_scaled(f, conv, s);

@@ -2,8 +2,8 @@
 #pragma once
 #include "ops/op.h"
 
-// The convolution of a constant filter that makes `edge`, which nobody else reads, or NULL. `*out_bias`: the constant that
-// a BiasAdd adds in between, or {NULL}.
+// The convolution of a constant filter that makes `edge`, which nobody else reads, or NULL. `*out_bias`: the constant
+// that a BiasAdd adds in between, or {NULL}.
 const Node *conv_behind(Output edge, Output *out_bias);
 // That convolution with its output channels times the constant `s`, a vector of them or a single number.
 Output conv_scaled(Formula *f, const Node *conv, Output s);

@@ -72,8 +72,8 @@ static void second_derivative(Formula *f, Output logits) {
 
 // ---------------------------------------- the gradient times what comes in
 //
-// The rows' factors come from behind the loss, but where they depend on its shape alone they are there before it: the planner
-// sees to it that they are. Then the gradient is written once, over the logits where nobody else reads these.
+// The rows' factors come from behind the loss, but where they depend on its shape alone they are there before it: the
+// planner sees to it that they are. Then the gradient is written once, over the logits where nobody else reads these.
 
 #define SCALED_NEEDS "matrix(factor)"
 
@@ -112,8 +112,8 @@ static Status *scaled_shape(Shapes *s, ShapeFn *shape) {
     s->out[0] = s->out[1];
     s->out[1] = loss;
     Shape column = SHAPE(loss.dims[0], 1);
-    NEED(shape_compatible(factor, &column), INVALID_ARGUMENT, "a factor for each row is wanted, %s, got %s", shape_text(&column),
-         shape_text(factor));
+    NEED(shape_compatible(factor, &column), INVALID_ARGUMENT, "a factor for each row is wanted, %s, got %s",
+         shape_text(&column), shape_text(factor));
     return OK;
 }
 
@@ -152,7 +152,8 @@ static Status *dense_prepare(Prepare *p) {
     Entropy *own = p->own;
     const Shape *shape = &p->out[p->n_in < 3]->shape;
     TRY(prepare_rows(p, shape));
-    TRY(plan_spread(p, 0, shape, own->compute, &own->logits, &own->spreads_logits, &own->spread_logits, &own->at_logits));
+    TRY(plan_spread(p, 0, shape, own->compute, &own->logits, &own->spreads_logits, &own->spread_logits,
+                    &own->at_logits));
     return plan_spread(p, 1, shape, own->compute, &own->labels, &own->spreads_labels, &own->spread_labels,
                        &own->at_labels);
 }
@@ -177,7 +178,8 @@ static const void *spread_out(bool spreads, const CopyPlan *plan, const void *fr
 
 static Status *dense_run(Kernel *k) {
     const Entropy *own = k->own;
-    const void *logits = stage_load(&own->logits, k, k->in[0]->data), *labels = stage_load(&own->labels, k, k->in[1]->data);
+    const void *logits = stage_load(&own->logits, k, k->in[0]->data),
+        *labels = stage_load(&own->labels, k, k->in[1]->data);
     char *scratch = k->scratch;
     Work work = work_of(k);
     work.logits = spread_out(own->spreads_logits, &own->spread_logits, logits, scratch + own->at_logits);
@@ -249,8 +251,8 @@ static void sparse_rows(void *arg, int64_t first, int64_t last) {
     size_t size = dtype_size(own->compute), at = (size_t)(first * own->classes) * size;
     int64_t bad = sparse_cross_entropy_rows(own->compute, work->logits + at,
                                             work->labels + (size_t)first * dtype_size(work->index), work->index,
-                                            factors(work, first), work->loss + (size_t)first * size, work->gradient + at, last - first,
-                                            own->classes);
+                                            factors(work, first), work->loss + (size_t)first * size,
+                                            work->gradient + at, last - first, own->classes);
     if (bad >= 0)
         atomic_store(&work->bad, first + bad);
 }
@@ -282,7 +284,8 @@ const Op op__ScaledSparseSoftmaxCrossEntropyWithLogits = {
     .needs = "matrix(features), vector(labels), " SCALED_NEEDS, .shape = scaled_sparse_shape, .prepare = sparse_prepare,
     .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .inplace = BIT(0),
 };
-static const Contraction sparse_contraction = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", takes_factor, write_scaled};
+static const Contraction sparse_contraction = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", takes_factor,
+                                               write_scaled};
 
 const Op op_SparseSoftmaxCrossEntropyWithLogits = {
     .signature = "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels) -> loss: T, backprop: T; "

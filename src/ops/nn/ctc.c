@@ -29,8 +29,8 @@ static Status *FN(decode)(Kernel *k) {
     TRY(kernel_output(k, 3, SHAPE(own->batch, 1)));
     int64_t *counts = k->scratch, *heard = counts + own->batch, total = 0, longest = 0;
     for (int64_t n = 0; n < own->batch; n++) {
-        NEED(lengths[n] >= 0 && lengths[n] <= own->time, INVALID_ARGUMENT, "sequence_length(%lld) = %d is not in [0, %lld]",
-             (long long)n, (int)lengths[n], (long long)own->time);
+        NEED(lengths[n] >= 0 && lengths[n] <= own->time, INVALID_ARGUMENT,
+             "sequence_length(%lld) = %d is not in [0, %lld]", (long long)n, (int)lengths[n], (long long)own->time);
         counts[n] = FN(hear)(own, k->in[0]->data, n, lengths[n], heard + n * own->time, (T *)k->out[3]->data + n);
         total += counts[n];
         longest = max_i64(longest, counts[n]);
@@ -73,7 +73,8 @@ typedef struct {
 static Status *decode_shape(Shapes *s) {
     const Shape *in = &s->in[0], *lengths = &s->in[1];
     NEED(in->rank < 0 || in->rank == 3, INVALID_ARGUMENT, "inputs is not a 3-Tensor: %s", shape_text(in));
-    NEED(lengths->rank < 0 || lengths->rank == 1, INVALID_ARGUMENT, "sequence_length is not a vector: %s", shape_text(lengths));
+    NEED(lengths->rank < 0 || lengths->rank == 1, INVALID_ARGUMENT, "sequence_length is not a vector: %s",
+         shape_text(lengths));
     int64_t batch = in->rank < 0 ? UNKNOWN_DIM : in->dims[1];
     NEED(batch < 0 || lengths->rank < 0 || lengths->dims[0] < 0 || lengths->dims[0] == batch, INVALID_ARGUMENT,
          "len(sequence_length) != batch_size: %s vs. %lld", shape_text(lengths), (long long)batch);
@@ -89,7 +90,8 @@ static Status *decode_prepare(Prepare *p) {
     const Shape *in = &p->in[0]->shape;
     *own = (Decoder){.time = in->dims[0], .batch = in->dims[1], .classes = in->dims[2],
                      .merges = node_bool(p->node, "merge_repeated"), .blank = node_int(p->node, "blank_index")};
-    NEED(own->time > 0 && own->classes > 0, INVALID_ARGUMENT, "inputs must have moments and classes, got %s", shape_text(in));
+    NEED(own->time > 0 && own->classes > 0, INVALID_ARGUMENT, "inputs must have moments and classes, got %s",
+         shape_text(in));
     own->blank += own->blank < 0 ? own->classes : 0;
     NEED(own->blank >= 0 && own->blank < own->classes, INVALID_ARGUMENT, "blank_index must be in [-%lld, %lld)",
          (long long)own->classes, (long long)own->classes);
@@ -99,7 +101,8 @@ static Status *decode_prepare(Prepare *p) {
 }
 
 const Op op_CTCGreedyDecoder = {
-    .signature = "CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, "
+    .signature =
+        "CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, "
                  "decoded_shape: int64, log_probability: T; merge_repeated: bool = false; blank_index: int = -1; "
                  "T: {float, double} = float",
     .doc = "What is heard of each sequence when each moment's likeliest class is taken.", .needs = "rank(inputs) == 3",

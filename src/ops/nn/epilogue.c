@@ -66,7 +66,8 @@ Status *epilogue_of_node(const Node *node, Epilogue *out) {
     int activation = at < ops->n ? activation_named(ops->ss[at]) : -1;
     if (activation >= 0)
         e.activation = activations[activation].activation, at++;
-    NEED(at == ops->n || can_stand_apart(ops), UNIMPLEMENTED, "%.*s in fused_ops at place %d", STR_ARGS(ops->ss[at]), at);
+    NEED(at == ops->n || can_stand_apart(ops), UNIMPLEMENTED, "%.*s in fused_ops at place %d", STR_ARGS(ops->ss[at]),
+         at);
     int args = args_of(ops);
     NEED(node_int(node, "num_args") == args && node->n_inputs == 2 + args, INVALID_ARGUMENT,
          "fused_ops need %d args, num_args is %lld", args, (long long)node_int(node, "num_args"));
@@ -95,7 +96,8 @@ static Output gelu(Formula *f, Output x, bool exact) {
 }
 
 static Output norm_apart(Formula *f, Output y, const Output *vectors) {
-    const FormulaAttr attrs[] = {{"epsilon", ATTR_OF_FLOAT(node_float(f->node, "epsilon"))}, {"is_training", ATTR_OF_BOOL(false)},
+    const FormulaAttr attrs[] = {{"epsilon", ATTR_OF_FLOAT(node_float(f->node, "epsilon"))},
+                                 {"is_training", ATTR_OF_BOOL(false)},
                                  {"data_format", *node_attr_find(f->node, "data_format")}, {0}};
     const Output in[] = {y, vectors[0], vectors[1], vectors[2], vectors[3]};
     return formula_op(f, "FusedBatchNormV3", in, 5, attrs);
@@ -114,7 +116,8 @@ static Output part_apart(Formula *f, Output y, Str name, const Output *args) {
         return formula_op(f, "LeakyRelu", &y, 1,
                           (const FormulaAttr[]){{"alpha", ATTR_OF_FLOAT(node_float(f->node, "leakyrelu_alpha"))}, {0}});
     int activation = activation_named(name);
-    return activation >= 0 ? formula_op(f, activations[activation].name, &y, 1, NULL) : gelu(f, y, str_is(name, EXACT_GELU));
+    return activation >= 0 ? formula_op(f, activations[activation].name, &y, 1, NULL)
+        : gelu(f, y, str_is(name, EXACT_GELU));
 }
 
 void epilogue_simplify(Formula *f, const char *op, bool sums) {
@@ -226,7 +229,8 @@ bool epilogue_takes(Node *const *chain, int n, const Node *next, bool sums) {
     if (type != DT_half && type != DT_bfloat16 && type != DT_float && type != DT_double)
         return false;
     for (int i = 0; i < next->n_inputs; i++)
-        if (output_base_type(next->inputs[i]) != type || dtype_is_ref(next->inputs[i].node->output_types[next->inputs[i].index]))
+        if (output_base_type(next->inputs[i]) != type ||
+            dtype_is_ref(next->inputs[i].node->output_types[next->inputs[i].index]))
             return false;
     Part part = part_of(chain, n, next), before = PART_NONE;
     for (int i = 1; i < n; i++)

@@ -36,7 +36,8 @@ static Status *read_list(const Node *node, const char *name, const int64_t *give
 
 static Status *read_padding(const Node *node, Sliding *s) {
     Str padding = node_str(node, "padding");
-    s->padding = str_is(padding, "SAME") ? PADDING_SAME : str_is(padding, "EXPLICIT") ? PADDING_EXPLICIT : PADDING_VALID;
+    s->padding = str_is(padding, "SAME") ? PADDING_SAME : str_is(padding, "EXPLICIT") ? PADDING_EXPLICIT
+        : PADDING_VALID;
     const AttrValue *list = node_attr_find(node, "explicit_paddings");
     if (s->padding != PADDING_EXPLICIT) {
         NEED(!list || list->n == 0, INVALID_ARGUMENT, "explicit_paddings must be empty where padding is %.*s",
@@ -167,7 +168,8 @@ Status *conv_shape(const Sliding *s, const Shape *x, const Shape *filter, bool d
     int64_t groups, before;
     if (x->rank >= 0)
         result.dims[s->n] = x->dims[s->n];
-    TRY(conv_channels(s->axes, x->rank >= 0 ? x->dims[s->c] : UNKNOWN_DIM, filter, depthwise, &result.dims[s->c], &groups));
+    TRY(conv_channels(s->axes, x->rank >= 0 ? x->dims[s->c] : UNKNOWN_DIM, filter, depthwise, &result.dims[s->c],
+                      &groups));
     for (int i = 0; i < s->axes; i++) {
         int64_t in = x->rank >= 0 ? x->dims[s->axis[i]] : UNKNOWN_DIM;
         int64_t window = filter->rank >= 0 ? filter->dims[i] : UNKNOWN_DIM;
@@ -199,7 +201,8 @@ static Status *place_window(const Sliding *s, const Shape *x, const Shape *y, co
     TRY(sliding_extent(s, 0, w->in_d, w->filter_d, &extent, &w->pad_front));
     // One layer deep: each layer of the volumes is an image of its own.
     int64_t layers;
-    if (w->filter_d == 1 && w->stride_d == 1 && w->in_d == w->out_d && !w->pad_front && mul_i64(w->batch, w->in_d, &layers)) {
+    if (w->filter_d == 1 && w->stride_d == 1 && w->in_d == w->out_d && !w->pad_front &&
+        mul_i64(w->batch, w->in_d, &layers)) {
         w->batch = layers;
         w->in_d = w->out_d = w->filter_d = w->stride_d = w->dilation_d = 0;
     }

@@ -20,7 +20,8 @@ typedef struct {
 // UNIMPLEMENTED.
 FALLIBLE Status *sliding_of_conv(const Node *node, int axes, Sliding *out);
 // The same with ksize for a pool. `ksize` and `strides` may come from inputs (the V2 ops): NULL reads the attributes.
-FALLIBLE Status *sliding_of_pool(const Node *node, int axes, const int64_t *ksize, const int64_t *strides, Sliding *out);
+FALLIBLE Status *sliding_of_pool(const Node *node, int axes, const int64_t *ksize, const int64_t *strides,
+                                 Sliding *out);
 
 // Extent of the output along an axis, and what is added before the input; unknown (-1) where an extent is.
 // INVALID_ARGUMENT where the window does not fit.

@@ -109,7 +109,8 @@ static Status *gru_grad_prepare(Prepare *p) {
     int64_t n = own->cells, inputs = own->inputs;
     GemmShape x_c = {.m = own->batch, .n = inputs, .k = n, .lda = n, .ldb = n, .ldc = inputs, .tb = true};
     GemmShape h_c = {.m = own->batch, .n = n, .k = n, .lda = n, .ldb = n, .ldc = n, .tb = true};
-    GemmShape x_gates = {.m = own->batch, .n = inputs, .k = 2 * n, .lda = 2 * n, .ldb = 2 * n, .ldc = inputs, .tb = true,
+    GemmShape x_gates = {.m = own->batch, .n = inputs, .k = 2 * n, .lda = 2 * n, .ldb = 2 * n, .ldc = inputs,
+                         .tb = true,
                          .accumulate = true};
     GemmShape h_gates = {.m = own->batch, .n = n, .k = 2 * n, .lda = 2 * n, .ldb = 2 * n, .ldc = n, .tb = true};
     TRY(product_plan(p, &x_c, &bytes, &own->inputs_to_c));
@@ -161,7 +162,8 @@ static void out_rows(void *arg, int64_t first, int64_t last) {
 static Rows rows_of(const Kernel *k) {
     const Gru *own = k->own;
     char *scratch = k->scratch;
-    return (Rows){own, k->in, k->out, (float *)(void *)(scratch + own->at_gates), (float *)(void *)(scratch + own->at_hidden)};
+    return (Rows){own, k->in, k->out, (float *)(void *)(scratch + own->at_gates),
+                  (float *)(void *)(scratch + own->at_hidden)};
 }
 
 static Status *gru_run(Kernel *k) {
@@ -248,8 +250,8 @@ static Status *gru_grad_run(Kernel *k) {
 
 static void gru_grad(Formula *f) {
     Output *x = f->x, *y = f->y;
-    Output back = Like("GRUBlockCellGrad", x[GRU_X], x[GRU_H_PREV], x[GRU_W_RU], x[GRU_W_C], x[GRU_B_RU], x[GRU_B_C], y[Y_R],
-                       y[Y_U], y[Y_C], f->dy[Y_OUT]);
+    Output back = Like("GRUBlockCellGrad", x[GRU_X], x[GRU_H_PREV], x[GRU_W_RU], x[GRU_W_C], x[GRU_B_RU], x[GRU_B_C],
+                       y[Y_R], y[Y_U], y[Y_C], f->dy[Y_OUT]);
     Output gates = At(back, D_R_BAR_U_BAR), c_bar = At(back, D_C_BAR);
     Output seen[] = {x[GRU_X], x[GRU_H_PREV]}, reset[] = {x[GRU_X], Mul(x[GRU_H_PREV], y[Y_R])};
     f->dx[GRU_X] = At(back, D_X);
@@ -262,7 +264,8 @@ static void gru_grad(Formula *f) {
 
 #define GRU_NEEDS "matrix(x), matrix(h_prev), matrix(w_ru), matrix(w_c), vector(b_ru), vector(b_c)"
 const Op op_GRUBlockCell = {
-    .signature = "GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> r: T, u: T, c: T, h: T; T: {float}",
+    .signature =
+        "GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> r: T, u: T, c: T, h: T; T: {float}",
     .doc = "One step of a gated recurrent unit.", .needs = GRU_NEEDS, .shape = gru_shape, .grad = gru_grad,
     .prepare = gru_prepare, .own_size = sizeof(Gru), .cpu = ANY_TYPE(gru_run),
 };

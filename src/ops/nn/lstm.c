@@ -1,7 +1,7 @@
 // LSTMBlockCell, BlockLSTM, BlockLSTMV2 — the cells of an LSTM, for one step and for all.
 //
-// i, f, o = sigmoid, ci = tanh of [x h'] w + b;  cs = i ci + f cs';  h = o tanh(cs). With peepholes i and f also see cs',
-// and o sees cs. The inputs' share of many steps is one product; the hidden state's follows step by step.
+// i, f, o = sigmoid, ci = tanh of [x h'] w + b;  cs = i ci + f cs';  h = o tanh(cs). With peepholes i and f also see
+// cs', and o sees cs. The inputs' share of many steps is one product; the hidden state's follows step by step.
 #include "ops/nn/lstm.h"
 
 // ---------------------------------------- products
@@ -252,8 +252,8 @@ static Status *lstm_run(Kernel *k) {
 // The hidden state's and the cells' gradients are followed; those of the gates are not, as in TensorFlow.
 static void cell_grad(Formula *f) {
     Output *x = f->x, *y = f->y, w = x[W];
-    Output back = Like("LSTMBlockCellGrad", x[X], x[CS_PREV], x[H_PREV], w, x[WCI], x[WCF], x[WCO], x[B], y[Y_I], y[Y_CS],
-                       y[Y_F], y[Y_O], y[Y_CI], y[Y_CO], f->dy[Y_CS], f->dy[Y_H]);
+    Output back = Like("LSTMBlockCellGrad", x[X], x[CS_PREV], x[H_PREV], w, x[WCI], x[WCF], x[WCO], x[B], y[Y_I],
+                       y[Y_CS], y[Y_F], y[Y_O], y[Y_CI], y[Y_CO], f->dy[Y_CS], f->dy[Y_H]);
     Output gates = At(back, 1), joined = MatMul(gates, w, false, true);
     Output width = Slice(ShapeOf(x[X]), Ints(1), Ints(1)), none = Ints(0, 0);
     Output all[] = {x[X], x[H_PREV]}, begin[] = {Ints(0), width}, end[] = {Ints(-1), width};
@@ -268,8 +268,8 @@ static void cell_grad(Formula *f) {
 
 static void grad_of(Formula *f, const char *op) {
     Output *x = f->x, *y = f->y, *of = f->x + 1;
-    Output back = Like(op, x[0], of[X], of[CS_PREV], of[H_PREV], of[W], of[WCI], of[WCF], of[WCO], of[B], y[Y_I], y[Y_CS],
-                       y[Y_F], y[Y_O], y[Y_CI], y[Y_CO], y[Y_H], f->dy[Y_CS], f->dy[Y_H]);
+    Output back = Like(op, x[0], of[X], of[CS_PREV], of[H_PREV], of[W], of[WCI], of[WCF], of[WCO], of[B], y[Y_I],
+                       y[Y_CS], y[Y_F], y[Y_O], y[Y_CI], y[Y_CO], y[Y_H], f->dy[Y_CS], f->dy[Y_H]);
     for (int i = 0; i < N_LSTM_IN; i++)
         f->dx[1 + i] = At(back, i);
 }
@@ -289,7 +289,8 @@ static const LstmRow one_cell = {false, false}, block = {true, false}, block_v2 
 
 const Op op_LSTMBlockCell = {
     .signature = "LSTMBlockCell(" LSTM_IN "forget_bias: float = 1; cell_clip: float = 3; " LSTM_END,
-    .doc = "One step of an LSTM.", .needs = "matrix(x), nonempty(cs_prev), " VECTORS, .grad = cell_grad, .row = &one_cell, LSTM_FIELDS,
+    .doc = "One step of an LSTM.", .needs = "matrix(x), nonempty(cs_prev), " VECTORS, .grad = cell_grad,
+    .row = &one_cell, LSTM_FIELDS,
 };
 const Op op_BlockLSTM = {
     .signature = "BlockLSTM(seq_len_max: int64, " LSTM_IN "forget_bias: float = 1; cell_clip: float = 3; " LSTM_END,

@@ -1,7 +1,7 @@
 // Lstm — what the operations share that run the cells of an LSTM: shapes, names of arguments, products of matrices.
 //
-// A cell of one step and a block of many are the same: the block has its length in front of the other inputs and time as
-// the first dimension. Everything is computed as float. The four gates of a row lie one behind the other.
+// A cell of one step and a block of many are the same: the block has its length in front of the other inputs and time
+// as the first dimension. Everything is computed as float. The four gates of a row lie one behind the other.
 #pragma once
 #include "kernel/lanes.h"
 #include "loops/elementwise.h"

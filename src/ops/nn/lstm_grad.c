@@ -25,7 +25,8 @@ static void gradient_row(const Step *s, int64_t row) {
     const Lstm *own = s->own;
     int64_t n = own->cells, at = row * n;
     const float *i = s->in[OF_I] + at, *f = s->in[OF_F] + at, *o = s->in[OF_O] + at, *ci = s->in[OF_CI] + at;
-    const float *co = s->in[OF_CO] + at, *before = s->cs_prev + at, *cs_grad = s->cs_grad + at, *h_grad = s->h_grad + at;
+    const float *co = s->in[OF_CO] + at, *before = s->cs_prev + at, *cs_grad = s->cs_grad + at,
+        *h_grad = s->h_grad + at;
     float *gates = s->gates + row * 4 * n, *carried = s->cs_prev_grad + at;
     const float *wci = s->in[WCI], *wcf = s->in[WCF], *wco = s->in[WCO];
     for (int64_t c = 0; c < n; c++) {
@@ -140,13 +141,15 @@ static Status *block_grad_prepare(Prepare *p) {
     size_t bytes = 0;
     for (int i = 0; i < 2; i++) {
         int64_t rows = (i ? own->steps % own->span : own->span) * own->batch;
-        GemmShape inputs = {.m = rows, .n = own->inputs, .k = wide, .lda = wide, .ldb = wide, .ldc = own->inputs, .tb = true};
+        GemmShape inputs = {.m = rows, .n = own->inputs, .k = wide, .lda = wide, .ldb = wide, .ldc = own->inputs,
+                            .tb = true};
         GemmShape weights = {.m = joined, .n = wide, .k = rows, .lda = joined, .ldb = wide, .ldc = wide, .ta = true,
                              .accumulate = true};
         TRY(product_plan(p, &inputs, &bytes, &own->to_inputs[i]));
         TRY(product_plan(p, &weights, &bytes, &own->to_weights[i]));
     }
-    GemmShape hidden = {.m = own->batch, .n = own->cells, .k = wide, .lda = wide, .ldb = wide, .ldc = own->cells, .tb = true};
+    GemmShape hidden = {.m = own->batch, .n = own->cells, .k = wide, .lda = wide, .ldb = wide, .ldc = own->cells,
+                        .tb = true};
     TRY(product_plan(p, &hidden, &bytes, &own->to_hidden));
     TRY(lstm_reserve(p, own->span * own->batch, wide, &own->at_gates));
     TRY(lstm_reserve(p, own->span * own->batch, joined, &own->at_joined));

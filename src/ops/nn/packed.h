@@ -1,16 +1,17 @@
 // Packed — weights in the layout that a fast kernel wants, made anew only when the weights change.
 //
-// Weights are known to be the same by the stamp of their buffer, which every write of a variable changes, or because they
-// are a constant of the graph. Those seen twice are kept; others, as in training, are packed into the scratch at each
-// call, or taken as they are. A node may be prepared for many shapes, and each may want a layout of its own: its state
-// keeps the last few.
+// Weights are known to be the same by the stamp of their buffer, which every write of a variable changes, or because
+// they are a constant of the graph. Those seen twice are kept; others, as in training, are packed into the scratch at
+// each call, or taken as they are. A node may be prepared for many shapes, and each may want a layout of its own: its
+// state keeps the last few.
 #pragma once
 #include "kernel/kernel.h"
 #include "thread/mutex.h"
 
 enum { PACKED_KEPT = 4 };
 
-// The state of a node, or its first member: Op.state_size = sizeof(PackedState), .open = packed_open, .close = packed_close.
+// The state of a node, or its first member: Op.state_size = sizeof(PackedState), .open = packed_open, .close =
+// packed_close.
 typedef struct {
     Mutex lock;
     struct {
@@ -39,7 +40,8 @@ typedef struct {
     int32_t after;        // so many calls with weights that aren't constants, they are packed and kept
 } Packing;
 
-// Whether weights can be known to be the same from call to call: they are a constant, a variable, or do not change in a loop.
+// Whether weights can be known to be the same from call to call: they are a constant, a variable, or do not change in a
+// loop.
 bool packing_may_keep(const Prepare *p, int input);
 // Plans the weights of `input`, for packing_find alone.
 void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
@@ -49,4 +51,5 @@ FALLIBLE Status *packing_find(const Packing *packing, Kernel *k, const void *pla
 void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
 // The weights as the kernel wants them, of `plain`, which is k->in[input] as the layout takes it (staged, perhaps).
 // `*out_kept` is to be released after their use, and may be NULL.
-FALLIBLE Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out);
+FALLIBLE Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept,
+                              const void **out);

@@ -21,7 +21,8 @@ Status *pool_sliding(const Node *node, const Tensor *ksize, const Tensor *stride
         return OK;
     int64_t k[4], s[4];
     NEED(tensor_count(ksize) == 4 && tensor_count(strides) == 4, INVALID_ARGUMENT,
-         "ksize and strides must have 4 elements, got %s and %s", shape_text(&ksize->shape), shape_text(&strides->shape));
+         "ksize and strides must have 4 elements, got %s and %s", shape_text(&ksize->shape),
+         shape_text(&strides->shape));
     for (int i = 0; i < 4; i++) {
         k[i] = tensor_int(ksize, i);
         s[i] = tensor_int(strides, i);
@@ -98,7 +99,8 @@ static Status *forward_prepare(Prepare *p) {
 Status *pool_max_prepare(Prepare *p) {
     Pool *pool = p->own;
     TRY(forward_prepare(p));
-    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_units(&pool->window, pool->planes), &pool->lanes);
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_units(&pool->window, pool->planes),
+                  &pool->lanes);
     return OK;
 }
 
@@ -186,7 +188,8 @@ static Status *max_again_run(Kernel *k) {
 
 // ---------------------------------------- gradients
 
-static void grad_parallel(Kernel *k, const Pool *pool, int64_t units, void (*fn)(void *, int64_t, int64_t), Work *work) {
+static void grad_parallel(Kernel *k, const Pool *pool, int64_t units, void (*fn)(void *, int64_t, int64_t),
+                          Work *work) {
     kernel_parallel(k, units, max_i64(1, pool->image_cost / (units / pool->window.batch)), fn, work);
 }
 
@@ -224,7 +227,8 @@ Status *pool_max_grad_prepare(Prepare *p) {
     TRY(stage_input(p, dtype, pool->compute, &p->in[0]->shape, pool->turns, &pool->x));
     TRY(stage_input(p, p->in[2]->dtype, pool->compute, &p->in[2]->shape, pool->turns, &pool->dy));
     TRY(stage_output(p, p->out[0]->dtype, pool->compute, &p->out[0]->shape, pool->turns, &pool->out));
-    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_grad_units(&pool->window, pool->planes), &pool->lanes);
+    lanes_prepare(p, max_pool_work(pool->compute, &pool->window), pool_grad_units(&pool->window, pool->planes),
+                  &pool->lanes);
     return OK;
 }
 
@@ -246,7 +250,8 @@ Status *pool_avg_grad_shape(Shapes *s) {
     NEED(sliding.depth_window == 1, UNIMPLEMENTED, "AvgPoolGrad along the channels is not supported");
     TRY(shapes_input_shape(s, 0, &x));
     int rank = sliding.axes + 2;
-    NEED(x.rank < 0 || x.rank == rank, INVALID_ARGUMENT, "orig_input_shape must have %d elements, got %d", rank, x.rank);
+    NEED(x.rank < 0 || x.rank == rank, INVALID_ARGUMENT, "orig_input_shape must have %d elements, got %d", rank,
+         x.rank);
     TRY(pool_shape(&sliding, &x, &y));
     NEED(shape_compatible(&y, &s->in[1]), INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s", shape_text(&y),
          shape_text(&s->in[1]));
@@ -317,7 +322,8 @@ static void max_v2_formula(Formula *f) {
     const Output in[] = {f->x[0], f->y[0], f->dy[0], f->x[1], f->x[2]};
     f->dx[0] = formula_alike(f, "MaxPoolGradV2", in, 5);
 }
-// What the pool gave isn't read, so it need not live for this: only its shape must be right, and the gradient's is the same.
+// What the pool gave isn't read, so it need not live for this: only its shape must be right, and the gradient's is the
+// same.
 static void max_grad_simplify(Formula *f) {
     const Output in[] = {f->x[0], f->x[2], f->x[2]};
     const Shape *y = &f->x[1].node->output_shapes[f->x[1].index], *dy = &f->x[2].node->output_shapes[f->x[2].index];
@@ -350,9 +356,11 @@ const PoolRow pool_sizes_are_inputs = {.sizes_are_inputs = true};
 #define THREE_FORMATS "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\""
 
 const Op op_MaxPool = {
-    .signature = "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
+    .signature =
+        "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, .recompute = &max_recompute, POOL_FIELDS,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, .recompute = &max_recompute,
+    POOL_FIELDS,
 };
 const Op op__MaxPoolAgain = {
     .signature = "_MaxPoolAgain(output: T, input: T) -> again: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
@@ -369,11 +377,12 @@ const Op op_MaxPoolV2 = {
     .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_MaxPoolGrad = {
-    .signature = "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
+    .signature =
+        "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
                  "; T: {" REAL_TYPES "} = float",
     .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
-    POOL_FIELDS,
+    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = pool_max_grad_prepare,
+    .cpu = ANY_TYPE(pool_max_grad_run), POOL_FIELDS,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
@@ -392,5 +401,6 @@ const Op op_AvgPoolGrad = {
     .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: {half, bfloat16, float, double}",
     .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = pool_avg_grad_shape,
-    .grad = avg_grad_formula, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0), POOL_FIELDS,
+    .grad = avg_grad_formula, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0),
+    POOL_FIELDS,
 };

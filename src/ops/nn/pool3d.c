@@ -35,20 +35,23 @@ const Op op_MaxPool3D = {
 const Op op_MaxPool3DGrad = {
     .signature = "MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T; " WINDOWS_3D
                  "T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
-    .doc = "Gradient of MaxPool3D: goes to all that is within 1e-5 of the greatest of each window.", .grad = max_grad_grad,
+    .doc = "Gradient of MaxPool3D: goes to all that is within 1e-5 of the greatest of each window.",
+    .grad = max_grad_grad,
     .shape = pool_grad_shape, .prepare = pool_share_prepare, .cpu = ANY_TYPE(pool_share_run), POOL3_FIELDS,
 };
 const Op op_MaxPool3DGradGrad = {
     .signature = "MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS_3D
                  "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
-    .doc = "Second gradient of MaxPool3D: what lies at the greatest element of each window.", .shape = pool_grad_grad_shape,
+    .doc = "Second gradient of MaxPool3D: what lies at the greatest element of each window.",
+    .shape = pool_grad_grad_shape,
     .grad = max_grad_grad_grad, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run),
     POOL3_FIELDS,
 };
 const Op op_AvgPool3D = {
     .signature = "AvgPool3D(input: T) -> output: T; " WINDOWS_3D "T: {half, bfloat16, float, double}",
     .doc = "The mean of each window of the volumes; only elements inside count.", .grad = mean_grad,
-    .shape = pool_output_shape, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1, POOL3_FIELDS,
+    .shape = pool_output_shape, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1,
+    POOL3_FIELDS,
 };
 const Op op_AvgPool3DGrad = {
     .signature = "AvgPool3DGrad(orig_input_shape: int32, grad: T) -> output: T; " WINDOWS_3D

@@ -257,13 +257,16 @@ static void grad_grad_v2_formula(Formula *f) {
 const Op op_MaxPoolGradGrad = {
     .signature = "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING
                  TWO_FORMATS "; T: {" REAL_TYPES "}",
-    .doc = "Second gradient of MaxPool: what lies at the greatest element of each window.", .shape = pool_grad_grad_shape,
+    .doc = "Second gradient of MaxPool: what lies at the greatest element of each window.",
+    .shape = pool_grad_grad_shape,
     .grad = grad_grad_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run), POOL_FIELDS,
 };
 const Op op_MaxPoolGradGradV2 = {
-    .signature = "MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
+    .signature =
+        "MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "}",
-    .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.", .shape = pool_grad_grad_shape,
+    .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.",
+    .shape = pool_grad_grad_shape,
     .grad = grad_grad_v2_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run),
     .host = BIT(3) | BIT(4),
     .row = &pool_sizes_are_inputs, POOL_FIELDS,

@@ -17,8 +17,8 @@ typedef struct {
 // The type that loops of float and double compute a floating type in; other types are their own.
 DType staging_float(DType dtype);
 
-// Plans an input of `dtype` and `shape` for a loop that reads `compute`. `planes`: it is [n, c, h, w] and the loop reads
-// [n, h, w, c]; volumes have a depth in front of h. Adds to p->scratch.
+// Plans an input of `dtype` and `shape` for a loop that reads `compute`. `planes`: it is [n, c, h, w] and the loop
+// reads [n, h, w, c]; volumes have a depth in front of h. Adds to p->scratch.
 FALLIBLE Status *stage_input(Prepare *p, DType dtype, DType compute, const Shape *shape, bool planes, Stage *out);
 // Plans an output in the same way: the loop writes [n, h, w, c].
 FALLIBLE Status *stage_output(Prepare *p, DType dtype, DType compute, const Shape *shape, bool planes, Stage *out);

@@ -111,7 +111,7 @@ static const Tensor *queue_handle(const void *state) {
         .signature = #Name "() -> handle: " handle "; component_types: list(type) >= " types "; capacity: int = -1; " \
                      middle "container: string = \"\"; shared_name: string = \"\"; stateful",                    \
         .doc = text, .shape = shape_scalar, .open = opens, .close = close_queue, .state_size = sizeof(QueueNode),  \
-        .value = queue_handle, .cpu = ANY_TYPE(queue_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,                                 \
+        .value = queue_handle, .cpu = ANY_TYPE(queue_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,               \
     };
 #define QUEUES(Name, ...)              \
     QUEUE(Name, "ref string", __VA_ARGS__) \

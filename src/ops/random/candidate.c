@@ -43,7 +43,8 @@ static int64_t log_uniform_draw(const Candidates *c, Numbers *numbers) {
     return class % c->range;    // rounding may reach the range
 }
 // ln((class + 2) / (class + 1)) / ln(range + 1)
-static void log_uniform_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n, float *out) {
+static void log_uniform_chances(const Candidates *c, const Sampling *own, const int64_t *classes, int64_t n,
+                                float *out) {
     for (int64_t i = 0; i < n; i++)
         out[i] = (float)(1 / ((double)classes[i] + 1));
     (void)elementwise_run(&own->log1p, out, NULL, out, n, 1, 1);
@@ -102,8 +103,8 @@ typedef struct {
 static Status *gather_weight(Gathering *g, float weight) {
     if (g->next++ % g->shards != g->shard)
         return OK;
-    NEED((int64_t)g->list.n < g->most, INVALID_ARGUMENT, "range is %lld, must be equal to the number of weights, which is more",
-         (long long)g->most);
+    NEED((int64_t)g->list.n < g->most, INVALID_ARGUMENT,
+         "range is %lld, must be equal to the number of weights, which is more", (long long)g->most);
     weight = powf(weight, g->distortion);
     g->total += (double)weight;
     NEED_MEMORY(vec_push(&g->list, weight));
@@ -362,7 +363,8 @@ static Status *hits_run(Kernel *k) {
 const Op op_ComputeAccidentalHits = {
     .signature = "ComputeAccidentalHits(true_classes: int64, sampled_candidates: int64) -> indices: int32, ids: int64, "
                  "weights: float; num_true: int; seed: int = 0; seed2: int = 0",
-    .doc = "Where the sampled candidates are true classes: the row, the place among the candidates, and the lowest weight.",
+    .doc =
+    "Where the sampled candidates are true classes: the row, the place among the candidates, and the lowest weight.",
     .needs = "matrix(true_classes), vector(sampled_candidates)", .shape = hits_shape, .prepare = hits_prepare,
     .cpu = ANY_TYPE(hits_run), .flags = OP_LATE | OP_NO_GRADIENT,
 };

@@ -213,8 +213,8 @@ const Op op_RandomGammaGrad = {
 const Op op_RandomGamma = {
     .signature = "RandomGamma(shape: S, alpha: T) -> output: T; seed: int = 0; seed2: int = 0; S: {int32, int64}; "
                  "T: {half, float, double}; stateful",
-    .doc = "Numbers of the gamma distribution with shape alpha and scale 1.", .grad = gamma_grad, .cpu = ANY_TYPE(gamma_run),
-    DISTRIBUTION_FIELDS,
+    .doc = "Numbers of the gamma distribution with shape alpha and scale 1.", .grad = gamma_grad,
+    .cpu = ANY_TYPE(gamma_run), DISTRIBUTION_FIELDS,
 };
 const Op op_RandomPoisson = {
     .signature = "RandomPoisson(shape: S, rate: dtype) -> output: dtype; seed: int = 0; seed2: int = 0; "

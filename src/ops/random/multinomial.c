@@ -24,7 +24,8 @@ static Status *multinomial_prepare(Prepare *p) {
     own->samples = p->out[0]->shape.dims[1];
     NEED(own->classes > 0, INVALID_ARGUMENT, "num_classes should be positive, got %lld", (long long)own->classes);
     own->casts = dtype != DT_double;
-    NEED(!own->casts || cast_find(dtype, DT_double, &own->cast), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
+    NEED(!own->casts || cast_find(dtype, DT_double, &own->cast), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(dtype));
     p->scratch = (size_t)own->classes * 2 * sizeof(double);
     p->cost = own->rows * (own->classes + own->samples) * 10;
     return OK;

@@ -40,7 +40,8 @@ static Status *random_int_run(Kernel *k) {
 }
 
 const Op op_RandomUniformInt = {
-    .signature = "RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout; seed: int = 0; seed2: int = 0; "
+    .signature =
+        "RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout; seed: int = 0; seed2: int = 0; "
                  "Tout: {int32, int64}; T: {int32, int64}; stateful",
     .doc = "Integers in [minval, maxval), all alike.", .needs = "vector(shape), scalar(minval), scalar(maxval)",
     .shape = random_shape, .host = BIT(0), .prepare = prepare_bits, .own_size = sizeof(Filling),

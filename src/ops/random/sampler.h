@@ -1,4 +1,5 @@
-// Sampler — classes drawn by chance out of [0, range), without or with replacement, and how often each is to be expected.
+// Sampler — classes drawn by chance out of [0, range), without or with replacement, and how often each is to be
+// expected.
 //
 // The numbers are TensorFlow's: a stream of 32-bit numbers in the generator's order, and a rule that makes a class of
 // them. The expected count of a class follows from its probability and the number of tries that the draw took.
@@ -45,7 +46,8 @@ FALLIBLE Status *weights_open(Weights *weights);
 int64_t weights_draw(const Weights *weights, Numbers *numbers);
 void weights_clear(Weights *weights);
 
-// How often each class was seen: once more than it was counted. A tree of sums, whose pages are made as they are needed.
+// How often each class was seen: once more than it was counted. A tree of sums, whose pages are made as they are
+// needed.
 typedef struct {
     int32_t *sums;    // [n + 1]; sums[i] are the counts of the classes below i that i's lowest bit spans
     int64_t n, total;

@@ -139,7 +139,8 @@ static Status *key_run(Kernel *k) {
 }
 
 const Op op_StatelessRandomGetKeyCounter = {
-    .signature = "StatelessRandomGetKeyCounter(seed: Tseed) -> key: uint64, counter: uint64; Tseed: {int32, int64} = int64",
+    .signature =
+        "StatelessRandomGetKeyCounter(seed: Tseed) -> key: uint64, counter: uint64; Tseed: {int32, int64} = int64",
     .doc = "The generator of a pair of seeds.", .needs = "vector(seed), dim(seed, 0) == 2", .shape = key_shape,
     .cpu = ANY_TYPE(key_run), .flags = OP_NO_GRADIENT | OP_CHEAP,
 };

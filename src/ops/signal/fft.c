@@ -1,7 +1,7 @@
 // FFT, IFFT, RFFT, IRFFT and those over two and three dimensions — discrete Fourier transforms of the last dimensions.
 //
-// A block of rows is taken apart into planes of real and imaginary parts; each dimension in turn, the last one first, is
-// brought to the front and transformed there, the others being lanes. Real rows of an even length are transformed as
+// A block of rows is taken apart into planes of real and imaginary parts; each dimension in turn, the last one first,
+// is brought to the front and transformed there, the others being lanes. Real rows of an even length are transformed as
 // complex ones of half the length.
 #define SELF "ops/signal/fft.c"
 #include "loops/fft.h"
@@ -61,7 +61,8 @@ static void FN(part_halves)(const T *zr, const T *zi, int64_t half, int64_t lane
 // The way back, without the factor of one half.
 static void FN(join_halves)(const T *xr, const T *xi, int64_t half, int64_t lanes, const T *roots, T *zr, T *zi) {
     for (int64_t k = 0; k < half; k++) {
-        const T *ar = xr + k * lanes, *ai = xi + k * lanes, *br = xr + (half - k) * lanes, *bi = xi + (half - k) * lanes;
+        const T *ar = xr + k * lanes, *ai = xi + k * lanes, *br = xr + (half - k) * lanes,
+            *bi = xi + (half - k) * lanes;
         T c = roots[2 * k], s = -roots[2 * k + 1];
         for (int64_t q = 0; q < lanes; q++) {
             T ai_ = k ? ai[q] : 0, bi_ = k ? bi[q] : 0;  // the imaginary parts of both ends mean nothing
@@ -248,8 +249,8 @@ static const FftRow *row_of(const Node *node) {
 static Status *fft_shape(Shapes *s) {
     const FftRow *row = row_of(s->node);
     Shape out = s->in[0], length;
-    NEED(out.rank < 0 || out.rank >= row->rank, INVALID_ARGUMENT, "Input must have rank of at least %d but got: %s", row->rank,
-         shape_text(&out));
+    NEED(out.rank < 0 || out.rank >= row->rank, INVALID_ARGUMENT, "Input must have rank of at least %d but got: %s",
+         row->rank, shape_text(&out));
     s->out[0] = out;
     if (row->kind == KIND_FFT || row->kind == KIND_IFFT)
         return OK;
@@ -278,7 +279,8 @@ static Status *find_lengths(const Prepare *p, Transform *own) {
     for (int d = 0; d < own->rank; d++) {
         own->given[d] = in->dims[first + d];
         own->extent[d] = real ? prepare_input_int(p, 1, d) : out->dims[first + d];
-        NEED(own->extent[d] >= 0, INVALID_ARGUMENT, "fft_length[%d] must >= 0, but got: %lld", d, (long long)own->extent[d]);
+        NEED(own->extent[d] >= 0, INVALID_ARGUMENT, "fft_length[%d] must >= 0, but got: %lld", d,
+             (long long)own->extent[d]);
         int64_t least = own->kind == KIND_IRFFT && d == own->rank - 1 ? own->extent[d] / 2 + 1 : own->extent[d];
         NEED(!own->extent[d] || !own->given[d] || own->given[d] >= least, INVALID_ARGUMENT,
              "Input dimension %d must have length of at least %lld but got: %lld", first + d, (long long)least,
@@ -456,10 +458,15 @@ COMPLEX_FFT(FFT3D, KIND_FFT, 3, "Discrete Fourier transform of the last three di
 COMPLEX_FFT(IFFT, KIND_IFFT, 1, "Inverse Fourier transform of the last dimension.", ifft_1_grad)
 COMPLEX_FFT(IFFT2D, KIND_IFFT, 2, "Inverse Fourier transform of the last two dimensions.", ifft_2_grad)
 COMPLEX_FFT(IFFT3D, KIND_IFFT, 3, "Inverse Fourier transform of the last three dimensions.", ifft_3_grad)
-REAL_FFT(RFFT, KIND_RFFT, 1, "Treal", "Tcomplex", "Fourier transform of real rows: the half that tells all.", .grad = rfft_grad)
-REAL_FFT(RFFT2D, KIND_RFFT, 2, "Treal", "Tcomplex", "Fourier transform of real planes: the half that tells all.", .flags = 0)
-REAL_FFT(RFFT3D, KIND_RFFT, 3, "Treal", "Tcomplex", "Fourier transform of real volumes: the half that tells all.", .flags = 0)
-REAL_FFT(IRFFT, KIND_IRFFT, 1, "Tcomplex", "Treal", "Real rows of the half of their Fourier transform.", .grad = irfft_grad)
+REAL_FFT(RFFT, KIND_RFFT, 1, "Treal", "Tcomplex", "Fourier transform of real rows: the half that tells all.",
+         .grad = rfft_grad)
+REAL_FFT(RFFT2D, KIND_RFFT, 2, "Treal", "Tcomplex", "Fourier transform of real planes: the half that tells all.",
+         .flags = 0)
+REAL_FFT(RFFT3D, KIND_RFFT, 3, "Treal", "Tcomplex", "Fourier transform of real volumes: the half that tells all.",
+         .flags = 0)
+REAL_FFT(IRFFT, KIND_IRFFT, 1, "Tcomplex", "Treal", "Real rows of the half of their Fourier transform.",
+         .grad = irfft_grad)
 REAL_FFT(IRFFT2D, KIND_IRFFT, 2, "Tcomplex", "Treal", "Real planes of the half of their Fourier transform.", .flags = 0)
-REAL_FFT(IRFFT3D, KIND_IRFFT, 3, "Tcomplex", "Treal", "Real volumes of the half of their Fourier transform.", .flags = 0)
+REAL_FFT(IRFFT3D, KIND_IRFFT, 3, "Tcomplex", "Treal", "Real volumes of the half of their Fourier transform.",
+         .flags = 0)
 #endif

@@ -98,7 +98,8 @@ typedef struct {
 } GatherOwn;
 
 // Dimensions [0, n_a) of a, [from_b, ...) of b, [from_c, ...) of c; unknown where a rank is.
-static Status *three_parts(const Shape *a, int n_a, const Shape *b, int from_b, const Shape *c, int from_c, Shape *out) {
+static Status *three_parts(const Shape *a, int n_a, const Shape *b, int from_b, const Shape *c, int from_c,
+                           Shape *out) {
     *out = UNKNOWN_SHAPE;
     if (a->rank < 0 || b->rank < 0 || c->rank < 0)
         return OK;
@@ -238,7 +239,8 @@ static Status *gather_nd_run(Kernel *k) {
         if (!dtype_is_plain(params->dtype))
             TRY(copy_rows(params, from * row, k->out[0], i * row, row));
         else if (bytes)
-            memcpy((char *)k->out[0]->data + (size_t)i * bytes, (const char *)params->data + (size_t)from * bytes, bytes);
+            memcpy((char *)k->out[0]->data + (size_t)i * bytes, (const char *)params->data + (size_t)from * bytes,
+                   bytes);
     }
     return OK;
 }

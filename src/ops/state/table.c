@@ -46,7 +46,8 @@ static Status *open_table(Opening *o) {
     TableNode *state = o->state;
     LookupSpec spec = spec_of(o->node);
     Str name = node_str(o->node, "shared_name");
-    return named_table(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name, &spec, &state->handle);
+    return named_table(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name, &spec,
+                       &state->handle);
 }
 
 static void close_table(void *state) {
@@ -180,7 +181,8 @@ static Status *fill(Kernel *k, Filling how) {
     Tensor keys = *k->in[1], values = *k->in[2];
     if (how == IMPORT && lookup_spec(lookup)->empty)
         as_rows(lookup_spec(lookup), &keys, &values);
-    Status *status = how == FILL ? lookup_fill(lookup, &keys, &values) : lookup_insert(lookup, &keys, &values, how == IMPORT);
+    Status *status = how == FILL ? lookup_fill(lookup, &keys, &values)
+        : lookup_insert(lookup, &keys, &values, how == IMPORT);
     resource_release((Resource *)lookup);
     return status;
 }
@@ -304,7 +306,8 @@ static bool split_lines(Str text, int64_t most, Lines *out) {
 static Status *fill_from_lines(Lookup *lookup, const FileOwn *own, const Lines *lines) {
     const LookupSpec *spec = lookup_spec(lookup);
     NEED(lines->n, OUT_OF_RANGE, "the file has no lines to fill a table");
-    NEED((own->key_index != LINE_NUMBER || spec->key == DT_int64) && (own->value_index != LINE_NUMBER || spec->value == DT_int64),
+    NEED((own->key_index != LINE_NUMBER || spec->key == DT_int64) &&
+         (own->value_index != LINE_NUMBER || spec->value == DT_int64),
          INVALID_ARGUMENT, "a column of line numbers must be of type int64");
     AUTO(tensor) Tensor keys = {0};
     AUTO(tensor) Tensor values = {0};
@@ -314,7 +317,8 @@ static Status *fill_from_lines(Lookup *lookup, const FileOwn *own, const Lines *
         AUTO(arena) Arena arena = {0};
         Str key, value;
         int64_t number;
-        NEED(add_i64((int64_t)i, own->offset, &number), INVALID_ARGUMENT, "the offset %lld is too large", (long long)own->offset);
+        NEED(add_i64((int64_t)i, own->offset, &number), INVALID_ARGUMENT, "the offset %lld is too large",
+             (long long)own->offset);
         NEED(lines->p[i].n, INVALID_ARGUMENT, "Invalid content: line %zu of the file is empty", i);
         TRY(column(lines->p[i], own->key_index, own->delimiter, number, &arena, &key));
         TRY(column(lines->p[i], own->value_index, own->delimiter, number, &arena, &value));
@@ -336,7 +340,8 @@ static Status *file_run(Kernel *k) {
     if (!split_lines(text_str(&text), own->most, &lines))
         status = OUT_OF_MEMORY;
     else if (own->most >= 0 && (int64_t)lines.n < own->most)
-        status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "Invalid vocab_size in %.*s: expected %lld but got %zu",
+        status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__,
+                            "Invalid vocab_size in %.*s: expected %lld but got %zu",
                             STR_ARGS(path), (long long)own->most, lines.n);
     else
         status = fill_from_lines(lookup, own, &lines);
@@ -416,8 +421,8 @@ static uint64_t hash_of(const Tensor *keys, int64_t row, int64_t width) {
     return hash;
 }
 
-// A table of open hashing is exported as TensorFlow has it in memory, free places included: whoever restores a checkpoint
-// takes them as they lie.
+// A table of open hashing is exported as TensorFlow has it in memory, free places included: whoever restores a
+// checkpoint takes them as they lie.
 static Status *lay_out(const LookupSpec *spec, Tensor *keys, Tensor *values) {
     int64_t n = keys->shape.dims[0], places = spec->buckets, width = shape_count(&spec->key_shape);
     int64_t part = shape_count(&spec->value_shape);

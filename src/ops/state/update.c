@@ -1,7 +1,7 @@
 // Updates — variables changed in place: added to, subtracted from, and scattered into by rows or by points.
 //
-// Each op exists twice, for references and for resources; input 0 is the variable and the machine locks it. What is done
-// to the elements is a row of the elementwise loops, or a copy.
+// Each op exists twice, for references and for resources; input 0 is the variable and the machine locks it. What is
+// done to the elements is a row of the elementwise loops, or a copy.
 #include "graph/build.h"
 #include "loops/elementwise.h"
 #include "ops/array/moving.h"
@@ -431,7 +431,7 @@ SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.",
         REFERENCE,                                                                                                   \
     };                                                                                                               \
     const Op op_ResourceScatterNd##Word = {                                                                          \
-        .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: type"                  \
+        .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: type"               \
                      "; Tindices: {int32, int64}; use_locking: bool = true; bad_indices_policy: string = \"\"; "      \
                      "stateful",                                                                                     \
         .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \

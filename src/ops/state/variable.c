@@ -117,8 +117,8 @@ static Status *assign(Kernel *k, bool any_shape) {
     Resource *resource;
     TRY(kernel_resource(k, 0, &variable_type, &resource));
     Tensor value = {0};
-    // A value that the step alone holds, as one just calculated, is only read there. A fed one is its caller's too, a constant
-    // the graph's.
+    // A value that the step alone holds, as one just calculated, is only read there. A fed one is its caller's too, a
+    // constant the graph's.
     bool ours = k->in[1]->buffer && buffer_is_unique(k->in[1]->buffer) &&
                 !(k->node->inputs && output_constant(k->node->inputs[1]));
     Status *status = kernel_keep(k, 1, &value);

@@ -1,4 +1,5 @@
-// SparseCross, SparseCrossV2 — every combination of a row's features, one of each column: joined, or hashed to a number.
+// SparseCross, SparseCrossV2 — every combination of a row's features, one of each column: joined, or hashed to a
+// number.
 //
 // Columns are sparse matrices, whose rows stand together, and matrices behind them. The last column varies fastest.
 #include "base/number.h"
@@ -22,8 +23,10 @@ static Status *cross_prepare(Prepare *p) {
     own->buckets = node_int(p->node, "num_buckets");
     own->key = (uint64_t)node_int(p->node, "hash_key");
     own->internal = node_type(p->node, "internal_type");
-    NEED(hashed == (node_type(p->node, "out_type") == DT_int64) && (hashed || own->internal == DT_string), UNIMPLEMENTED,
-         "no kernel for out_type %s with hashed_output %s", dtype_name(node_type(p->node, "out_type")), hashed ? "true" : "false");
+    NEED(hashed == (node_type(p->node, "out_type") == DT_int64) && (hashed || own->internal == DT_string),
+         UNIMPLEMENTED,
+         "no kernel for out_type %s with hashed_output %s", dtype_name(node_type(p->node, "out_type")),
+         hashed ? "true" : "false");
     return OK;
 }
 
@@ -58,7 +61,8 @@ static Status *find_starts(Column *c, const Tensor *indices, int64_t batch, Aren
     NEED_MEMORY(c->starts);
     for (int64_t i = 0; i < n; i++) {
         int64_t before = i ? rows[(i - 1) * step] : 0;
-        NEED(rows[i * step] >= before, INVALID_ARGUMENT, "the rows of sparse indices must ascend from 0: %lld behind %lld",
+        NEED(rows[i * step] >= before, INVALID_ARGUMENT,
+             "the rows of sparse indices must ascend from 0: %lld behind %lld",
              (long long)rows[i * step], (long long)before);
     }
     for (int64_t row = 0; row <= batch; row++) {
@@ -78,7 +82,8 @@ static Status *check_sparse(const Kernel *k, int i, int n, int64_t batch) {
          shape_text(&values->shape), i);
     NEED(shape->shape.rank == 1 && shape->shape.dims[0] == 2, INVALID_ARGUMENT,
          "shape should imply a 2D tensor, but got %s at position %d", shape_text(&shape->shape), i);
-    NEED(((const int64_t *)shape->data)[0] == batch, INVALID_ARGUMENT, "Expected batch size %lld got %lld at position %d",
+    NEED(((const int64_t *)shape->data)[0] == batch, INVALID_ARGUMENT,
+         "Expected batch size %lld got %lld at position %d",
          (long long)batch, (long long)((const int64_t *)shape->data)[0], i);
     return OK;
 }
@@ -97,7 +102,8 @@ static Status *find_columns(const Kernel *k, const CrossOwn *own, int64_t batch,
     }
     for (int i = own->sparse; i < n; i++) {
         const Tensor *values = k->in[2 * own->sparse + i];
-        NEED(values->shape.rank == 2, INVALID_ARGUMENT, "Dense inputs should be a matrix but received shape %s at position %d",
+        NEED(values->shape.rank == 2, INVALID_ARGUMENT,
+             "Dense inputs should be a matrix but received shape %s at position %d",
              shape_text(&values->shape), i - own->sparse);
         NEED(values->shape.dims[0] == batch, INVALID_ARGUMENT, "Expected batch size %lld got %lld at dense tensor %d",
              (long long)batch, (long long)values->shape.dims[0], i - own->sparse);
@@ -112,7 +118,8 @@ static Status *batch_of(const Kernel *k, const CrossOwn *own, int n, int64_t *ou
     *out = 0;
     if (own->sparse) {
         const Tensor *shape = k->in[2 * own->sparse];
-        NEED(tensor_count(shape) == 2, INVALID_ARGUMENT, "shape should imply a 2D tensor, but got %s", shape_text(&shape->shape));
+        NEED(tensor_count(shape) == 2, INVALID_ARGUMENT, "shape should imply a 2D tensor, but got %s",
+             shape_text(&shape->shape));
         *out = ((const int64_t *)shape->data)[0];
     } else if (n && k->in[0]->shape.rank == 2) {
         *out = k->in[0]->shape.dims[0];
@@ -240,17 +247,18 @@ static Status *cross_2_run(Kernel *k) {
     return cross(k, k->n_in - 1, string_at(k->in[k->n_in - 1], 0));
 }
 
-#define CROSS(Name, more, value, attrs, ...)                                                                              \
-    const Op op_##Name = {                                                                                                \
+#define CROSS(Name, more, value, attrs, ...)                                                                           \
+    const Op op_##Name = {                                                                                             \
         .signature = #Name "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types" more  \
-                     ") -> output_indices: int64, output_values: " value ", output_shape: int64; N: int >= 0; " attrs,     \
+                     ") -> output_indices: int64, output_values: " value ", output_shape: int64; N: int >= 0; " attrs, \
         .shape = cross_shape, .prepare = cross_prepare, .own_size = sizeof(CrossOwn), .flags = OP_LATE | OP_NO_GRADIENT,   \
-        __VA_ARGS__                                                                                                       \
+        __VA_ARGS__                                                                                                    \
     };
 #define LISTS "sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0"
 CROSS(SparseCross, "", "out_type",
       "hashed_output: bool; num_buckets: int >= 0; hash_key: int; " LISTS "; out_type: {int64, string}; "
       "internal_type: {int64, string}",
       .doc = "Every combination of a row's features, one of each column, joined or hashed.", .cpu = ANY_TYPE(cross_run))
-CROSS(SparseCrossV2, ", sep: string", "string", LISTS, .doc = "Every combination of a row's features, one of each column, joined.",
+CROSS(SparseCrossV2, ", sep: string", "string", LISTS,
+      .doc = "Every combination of a row's features, one of each column, joined.",
       .needs = "scalar(sep)", .cpu = ANY_TYPE(cross_2_run))

@@ -124,8 +124,8 @@ static Status *format_shape(Shapes *s) {
         places += here;
         rest = (Str){rest.p + step, rest.n - step};
     }
-    NEED(places == s->n_in, INVALID_ARGUMENT, "num placeholders in template and num inputs must match: %d vs. %d", places,
-         s->n_in);
+    NEED(places == s->n_in, INVALID_ARGUMENT, "num placeholders in template and num inputs must match: %d vs. %d",
+         places, s->n_in);
     return shape_scalar(s);
 }
 

@@ -12,9 +12,11 @@ static Status *ngrams_prepare(Prepare *p) {
     NGramsOwn *own = p->own;
     const AttrValue *widths = node_attr_find(p->node, "ngram_widths");
     *own = (NGramsOwn){node_str(p->node, "separator"), node_str(p->node, "left_pad"), node_str(p->node, "right_pad"),
-                       widths->is, widths->n, node_int(p->node, "pad_width"), node_bool(p->node, "preserve_short_sequences")};
+                       widths->is, widths->n, node_int(p->node, "pad_width"),
+                       node_bool(p->node, "preserve_short_sequences")};
     for (int64_t i = 0; i < own->n_widths; i++)
-        NEED(own->widths[i] >= 1, INVALID_ARGUMENT, "ngram_widths must be positive, got %lld", (long long)own->widths[i]);
+        NEED(own->widths[i] >= 1, INVALID_ARGUMENT, "ngram_widths must be positive, got %lld",
+             (long long)own->widths[i]);
     return OK;
 }
 
@@ -52,7 +54,8 @@ static void add_word(Text *run, Str separator, Str word, bool first) {
 }
 
 // `left` and `right` words of padding around `n` words of the row.
-static void write_run(const NGramsOwn *own, const Tensor *words, int64_t at, int64_t left, int64_t n, int64_t right, Text *run) {
+static void write_run(const NGramsOwn *own, const Tensor *words, int64_t at, int64_t left, int64_t n, int64_t right,
+                      Text *run) {
     bool first = true;
     for (int64_t i = 0; i < left && !run->failed; i++, first = false)
         add_word(run, own->separator, own->left, first);
@@ -86,7 +89,8 @@ static Status *check_splits(const Tensor *splits, int64_t n, int64_t words) {
         NEED(tensor_int(splits, i) >= tensor_int(splits, i - 1) && tensor_int(splits, i) <= words, INVALID_ARGUMENT,
              "Invalid split value %lld, must be in [%lld, %lld]", (long long)tensor_int(splits, i),
              (long long)tensor_int(splits, i - 1), (long long)words);
-    NEED(n == 0 || tensor_int(splits, n - 1) == words, INVALID_ARGUMENT, "Last split value must be data size. Expected %lld, got %lld",
+    NEED(n == 0 || tensor_int(splits, n - 1) == words, INVALID_ARGUMENT,
+         "Last split value must be data size. Expected %lld, got %lld",
          (long long)words, (long long)tensor_int(splits, n - 1));
     return OK;
 }
@@ -119,6 +123,8 @@ const Op op_StringNGrams = {
     .signature = "StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; "
                  "separator: string; ngram_widths: list(int) >= 0; left_pad: string; right_pad: string; pad_width: int; "
                  "preserve_short_sequences: bool; Tsplits: {int32, int64} = int64",
-    .doc = "Runs of so many words of each row, joined.", .needs = "vector(data), vector(data_splits)", .shape = ngrams_shape,
-    .prepare = ngrams_prepare, .own_size = sizeof(NGramsOwn), .cpu = ANY_TYPE(ngrams_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .doc = "Runs of so many words of each row, joined.", .needs = "vector(data), vector(data_splits)",
+    .shape = ngrams_shape,
+    .prepare = ngrams_prepare, .own_size = sizeof(NGramsOwn), .cpu = ANY_TYPE(ngrams_run),
+    .flags = OP_LATE | OP_NO_GRADIENT,
 };

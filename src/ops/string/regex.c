@@ -164,8 +164,8 @@ static bool holds(const Run *run, Assertion assertion, size_t at) {
     }
 }
 
-// Adds what can be reached from the way without a byte, the preferred first. Each instruction is pushed once a byte at most,
-// and pushes two.
+// Adds what can be reached from the way without a byte, the preferred first. Each instruction is pushed once a byte at
+// most, and pushes two.
 static void follow(Run *run, Ways *to, Way way, size_t at) {
     int depth = 0;
     run->stack[depth++] = way;

@@ -1,7 +1,7 @@
 // Regex — regular expressions in RE2's syntax, matched in time proportional to text and pattern, whatever they are.
 //
-// Texts and patterns are UTF-8: "." is a character. Known: literals, . [] [^] () (?:) | * + ? {m,n} and their lazy forms,
-// ^ $ \A \z \b \B, \d \w \s \D \W \S, [:alpha:] and its like, \n \t \xHH, the flags (?i) and (?s) in front.
+// Texts and patterns are UTF-8: "." is a character. Known: literals, . [] [^] () (?:) | * + ? {m,n} and their lazy
+// forms, ^ $ \A \z \b \B, \d \w \s \D \W \S, [:alpha:] and its like, \n \t \xHH, the flags (?i) and (?s) in front.
 #pragma once
 #include "base/str.h"
 

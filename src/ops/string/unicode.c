@@ -1,6 +1,7 @@
 // Unicode — strings taken apart into code points, put together of them, and moved from one encoding to another.
 //
-// What is malformed is cut as Unicode recommends: the longest start of a character is one mistake, then reading goes on.
+// What is malformed is cut as Unicode recommends: the longest start of a character is one mistake, then reading goes
+// on.
 #include "base/vec.h"
 #include "ops/string/strings.h"
 
@@ -61,8 +62,10 @@ static Status *unicode_prepare(Prepare *p) {
 
 // Bytes of the character, or of the mistake, at the start.
 static size_t next_utf8(const unsigned char *p, size_t left, int32_t *out) {
-    int more = p[0] < 0x80 ? 0 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : p[0] >= 0xe0 && p[0] < 0xf0 ? 2 : p[0] >= 0xf0 && p[0] < 0xf5 ? 3 : -1;
-    unsigned char least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80, most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    int more = p[0] < 0x80 ? 0 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : p[0] >= 0xe0 && p[0] < 0xf0 ? 2 : p[0] >= 0xf0 &&
+        p[0] < 0xf5 ? 3 : -1;
+    unsigned char least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80,
+        most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
     *out = MALFORMED;
     if (more < 0)
         return 1;
@@ -188,7 +191,8 @@ static Status *decode_shape(Shapes *s) {
 }
 
 static Status *put_split(const Tensor *splits, int64_t i, int64_t value) {
-    NEED(splits->dtype == DT_int64 || value <= INT32_MAX, INVALID_ARGUMENT, "there are more characters than row_splits can count");
+    NEED(splits->dtype == DT_int64 || value <= INT32_MAX, INVALID_ARGUMENT,
+         "there are more characters than row_splits can count");
     if (splits->dtype == DT_int64)
         ((int64_t *)splits->data)[i] = value;
     else
@@ -252,7 +256,8 @@ static Status *encode_row(Kernel *k, int64_t first, int64_t last, Text *text) {
     for (int64_t j = first; j < last; j++) {
         int32_t point = ((const int32_t *)k->in[0]->data)[j];
         bool good = point >= 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
-        NEED(good || own->errors != STRICT, INVALID_ARGUMENT, "Code point is out of range for Unicode, or is a surrogate.");
+        NEED(good || own->errors != STRICT, INVALID_ARGUMENT,
+             "Code point is out of range for Unicode, or is a surrogate.");
         if (good || own->errors == REPLACE)
             write_point(text, own->out, (uint32_t)(good ? point : own->replacement));
     }
@@ -268,7 +273,8 @@ static Status *encode_run(Kernel *k) {
          "Last value in input_splits must be equal to length of input_tensor.");
     for (int64_t i = 1; i < n; i++) {
         int64_t first = tensor_int(splits, i - 1), last = tensor_int(splits, i);
-        NEED(first <= last && last <= points, INVALID_ARGUMENT, "Values in input_splits must be equal or in ascending order.");
+        NEED(first <= last && last <= points, INVALID_ARGUMENT,
+             "Values in input_splits must be equal or in ascending order.");
         TRY(encode_row(k, first, last, &text));
         TRY(string_put_text(k->out[0], i - 1, &text));
     }
@@ -284,17 +290,22 @@ static Status *encode_run(Kernel *k) {
         .signature = #Name rest, .doc = doc_text, .prepare = unicode_prepare, .own_size = sizeof(UnicodeOwn),     \
         .cpu = ANY_TYPE(run_function), __VA_ARGS__                                                               \
     };
-UNICODE(UnicodeDecode, "(input: string) -> row_splits: Tsplits, char_values: int32; " READING ERRORS("strict", "replace", "ignore")
+UNICODE(UnicodeDecode, "(input: string) -> row_splits: Tsplits, char_values: int32; " READING ERRORS("strict",
+                                                                                                     "replace",
+                                                                                                     "ignore")
         REPLACING CONTROLS "; Tsplits: {int32, int64} = int64", "The code points of each string.", decode_run,
         .shape = decode_shape, .flags = OP_LATE | OP_NO_GRADIENT)
-UNICODE(UnicodeDecodeWithOffsets, "(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; "
+UNICODE(UnicodeDecodeWithOffsets,
+        "(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; "
         READING ERRORS("strict", "replace", "ignore") REPLACING CONTROLS "; Tsplits: {int32, int64} = int64",
         "The code points of each string, and the byte where each begins.", decode_run, .shape = decode_shape,
         .flags = OP_LATE | OP_NO_GRADIENT)
 UNICODE(UnicodeTranscode, "(input: string) -> output: string; " READING
-        "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " ERRORS("strict", "replace", "ignore") REPLACING CONTROLS,
+        "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " ERRORS("strict", "replace",
+                                                                              "ignore") REPLACING CONTROLS,
         "Strings in another encoding.", transcode_run, .shape = shape_unchanged, .flags = OP_NO_GRADIENT)
-UNICODE(UnicodeEncode, "(input_values: int32, input_splits: Tsplits) -> output: string; " ERRORS("ignore", "replace", "strict")
+UNICODE(UnicodeEncode, "(input_values: int32, input_splits: Tsplits) -> output: string; " ERRORS("ignore", "replace",
+                                                                                                 "strict")
         "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " REPLACING "; Tsplits: {int32, int64} = int64",
         "Strings of the code points of each row.", encode_run, .needs = "vector(input_values), vector(input_splits)",
         .shape = encode_shape, .flags = OP_NO_GRADIENT)

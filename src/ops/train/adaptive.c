@@ -114,8 +114,8 @@ RULE_SPARSE(CenteredRMSProp, CENTERED, 4, FOUR, ("mg", "ms", "mom"), SCALARS, US
 RULE_REF_OR_PRODUCT(ApplyAdam, ADAM, REF_3("m", "v"), SCALARS, "grad", "", NESTEROV, THREE, RULE_NUMBERS(adam))
 RULE_RESOURCE_OR_PRODUCT(ResourceApplyAdam, ADAM, RESOURCE_3("m", "v"), SCALARS, "grad", "", NESTEROV, THREE,
                          RULE_NUMBERS(adam))
-RULE_RESOURCE(ResourceApplyAdamWithAmsgrad, AMSGRAD, RESOURCE_4("m", "v", "vhat"), SCALARS ", grad: T", USE_LOCKING, FOUR,
-              RULE_REALS(adam_amsgrad))
+RULE_RESOURCE(ResourceApplyAdamWithAmsgrad, AMSGRAD, RESOURCE_4("m", "v", "vhat"), SCALARS ", grad: T", USE_LOCKING,
+              FOUR, RULE_REALS(adam_amsgrad))
 #undef SCALARS
 #define ADA_MAX "Adam, scaled by the decaying greatest size of the gradients."
 RULE_DENSE(AdaMax, ADA_MAX, 3, THREE, ("m", "v"),

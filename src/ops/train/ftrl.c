@@ -51,8 +51,8 @@ RULE_KERNEL(adagrad_da, 3,
     RULE_RESOURCE(ResourceSparseApply##Name, text, RESOURCE_VARS slots, gradient ", indices: Tindices" rest,     \
                   INDICES more, ALL, __VA_ARGS__)
 
-FOUR_OPS(Ftrl, "Follows the regularised leader.", ("accum", "linear"), ", grad: T", ", lr: T, l1: T, l2: T, lr_power: T",
-         BY_LR, RULE_REALS(ftrl))
+FOUR_OPS(Ftrl, "Follows the regularised leader.", ("accum", "linear"), ", grad: T",
+         ", lr: T, l1: T, l2: T, lr_power: T", BY_LR, RULE_REALS(ftrl))
 FOUR_OPS(FtrlV2, "Follows the regularised leader, with shrinkage of the gradient's side.", ("accum", "linear"),
          ", grad: T", ", lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T", BY_LR, RULE_REALS(ftrl_v2))
 FOUR_OPS(AdagradDA, "Adagrad by dual averaging: the variable follows from the sums alone.",

@@ -58,8 +58,8 @@ RULE_RESOURCE_OR_PRODUCT(ResourceApplyGradientDescent, DESCENT, "var: resource",
 #define SPARSE ", lr: T, grad: T, indices: Tindices, momentum: T"
 RULE_REF_OR_PRODUCT(ApplyMomentum, MOMENTUM, REF_2("accum"), ", lr: T", "grad", ", momentum: T", NESTEROV, PAIR,
                     RULE_NUMBERS(momentum))
-RULE_RESOURCE_OR_PRODUCT(ResourceApplyMomentum, MOMENTUM, RESOURCE_2("accum"), ", lr: T", "grad", ", momentum: T", NESTEROV,
-                         PAIR, RULE_NUMBERS(momentum))
+RULE_RESOURCE_OR_PRODUCT(ResourceApplyMomentum, MOMENTUM, RESOURCE_2("accum"), ", lr: T", "grad", ", momentum: T",
+                         NESTEROV, PAIR, RULE_NUMBERS(momentum))
 RULE_REF(SparseApplyMomentum, MOMENTUM, REF_2("accum"), SPARSE, INDICES NESTEROV, PAIR, RULE_NUMBERS(momentum))
 RULE_RESOURCE(ResourceSparseApplyMomentum, MOMENTUM, RESOURCE_2("accum"), SPARSE, INDICES NESTEROV, PAIR,
               RULE_NUMBERS(momentum))
@@ -72,15 +72,15 @@ RULE_RESOURCE(ResourceSparseApplyKerasMomentum, KERAS, RESOURCE_2("accum"), SPAR
 #undef SPARSE
 
 #define PROXIMAL "Steps against the gradient, then shrinks towards zero by l1 and l2."
-RULE_REF(ApplyProximalGradientDescent, PROXIMAL, "var: ref T", ", alpha: T, l1: T, l2: T, delta: T", USE_LOCKING, BIT(0),
-         RULE_REALS(proximal_descent))
+RULE_REF(ApplyProximalGradientDescent, PROXIMAL, "var: ref T", ", alpha: T, l1: T, l2: T, delta: T", USE_LOCKING,
+         BIT(0), RULE_REALS(proximal_descent))
 RULE_RESOURCE(ResourceApplyProximalGradientDescent, PROXIMAL, "var: resource", ", alpha: T, l1: T, l2: T, delta: T",
               USE_LOCKING, BIT(0), RULE_REALS(proximal_descent))
 #define SPARSE ", alpha: T, l1: T, l2: T, grad: T, indices: Tindices"
 RULE_REF(SparseApplyProximalGradientDescent, PROXIMAL, "var: ref T", SPARSE, INDICES USE_LOCKING, BIT(0),
          RULE_REALS(proximal_descent))
-RULE_RESOURCE(ResourceSparseApplyProximalGradientDescent, PROXIMAL, "var: resource", SPARSE, INDICES USE_LOCKING, BIT(0),
-              RULE_REALS(proximal_descent))
+RULE_RESOURCE(ResourceSparseApplyProximalGradientDescent, PROXIMAL, "var: resource", SPARSE, INDICES USE_LOCKING,
+              BIT(0), RULE_REALS(proximal_descent))
 #undef SPARSE
 
 #define PROXIMAL_ADAGRAD "An Adagrad step, then shrinks towards zero by l1 and l2."

@@ -89,7 +89,8 @@ Status *rule_prepare(Prepare *p) {
         shapes[i] = p->in[i]->shape;
     if (rule->factors >= 0) {
         ProductSum *sum = &((ProductRule *)p->own)->sum;
-        bool adds = node_op(p->node)->row == rule_descends && (p->in[0]->dtype == DT_float || p->in[0]->dtype == DT_double);
+        bool adds = node_op(p->node)->row == rule_descends && (p->in[0]->dtype == DT_float ||
+                                                               p->in[0]->dtype == DT_double);
         TRY(product_sum_prepare(p, rule->factors, adds ? PRODUCT_ADDED : PRODUCT_IN_BLOCKS, sum));
         grad = SHAPE(sum->m, sum->n);
     } else {

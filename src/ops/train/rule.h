@@ -1,14 +1,14 @@
 // Rule — what every update of a variable by a gradient shares: dense and sparse, by reference and by resource.
 //
-// A rule's inputs are its variables (Op.update), the gradient ("grad" or "delta"), for a sparse one "indices", and scalars.
-// The variables and the gradient have one shape; a sparse gradient has one row for each index. A rule is written as a
-// function that updates n elements of the variables by as many of the gradient. There is one for float, which serves half
-// and bfloat16 too, a tile at a time, one for double and often one for each complex type.
+// A rule's inputs are its variables (Op.update), the gradient ("grad" or "delta"), for a sparse one "indices", and
+// scalars. The variables and the gradient have one shape; a sparse gradient has one row for each index. A rule is
+// written as a function that updates n elements of the variables by as many of the gradient. There is one for float,
+// which serves half and bfloat16 too, a tile at a time, one for double and often one for each complex type.
 //
-// A dense rule may have a twin whose gradient is a sum of matrix products, lists "a" and "b" behind the other inputs: the
-// same function updates by each block of it as soon as that is there. The planner puts it in the place of a product and the
-// rule that alone reads it. A rule that only subtracts its first scalar times the gradient says so by `rule_descends` in
-// its Op.row: then the products are added to the variable on their way out of the registers.
+// A dense rule may have a twin whose gradient is a sum of matrix products, lists "a" and "b" behind the other inputs:
+// the same function updates by each block of it as soon as that is there. The planner puts it in the place of a product
+// and the rule that alone reads it. A rule that only subtracts its first scalar times the gradient says so by
+// `rule_descends` in its Op.row: then the products are added to the variable on their way out of the registers.
 #pragma once
 #include "loops/cast.h"
 #include "ops/math/product_sum.h"
@@ -77,24 +77,24 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
         .signature = #Name "(" vars rest "); " RULE_TYPES "; " more "; stateful", .doc = text,       \
         RULE_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                        \
     };
-// A dense rule with its twin, whose gradient is a sum of products. In the signature `gradient` stands between `scalars` and
-// `after`.
+// A dense rule with its twin, whose gradient is a sum of products. In the signature `gradient` stands between `scalars`
+// and `after`.
 #define PRODUCT_LISTS ", a: N * T, b: N * T"
 #define PRODUCT_ATTRS \
     "; T: {half, bfloat16, float, double}; N: int >= 1; transpose_a: bool = false; transpose_b: bool = false; "
 #define PRODUCT_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(ProductRule)
 #define RULE_INTAKE(Name, gradient) .intake = &(const Intake){"_" #Name "MatMul", gradient, rule_takes, rule_write, NULL}
-#define RULE_REF_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                                  \
+#define RULE_REF_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                               \
     RULE_REF(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient))    \
-    const Op op__##Name##MatMul = {                                                                                       \
+    const Op op__##Name##MatMul = {                                                                                    \
         .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ") -> out: ref T" PRODUCT_ATTRS more, .doc = text, \
-        PRODUCT_FIELDS, .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,          \
+        PRODUCT_FIELDS, .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,    \
     };
-#define RULE_RESOURCE_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                            \
+#define RULE_RESOURCE_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                          \
     RULE_RESOURCE(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient)) \
-    const Op op__##Name##MatMul = {                                                                                       \
+    const Op op__##Name##MatMul = {                                                                                    \
         .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ")" PRODUCT_ATTRS more "; stateful", .doc = text,  \
-        PRODUCT_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                                        \
+        PRODUCT_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                                   \
     };
 #define USE_LOCKING "use_locking: bool = false"
 #define INDICES "Tindices: {int32, int64}; "
