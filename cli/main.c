@@ -116,9 +116,8 @@ static const Command *find_command(const char *name) {
 // help [COMMAND]; with --man the pages for man, with --completion what a shell completes: the build installs them.
 static int help(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[2], "--completion") == 0)
-        return print_completion(COMMANDS, N_COMMANDS, argv[3]) ? EXIT_DONE
-
-                                                               : fail("'%s' is none of bash, zsh and fish", argv[3]) + 1;
+        return print_completion(COMMANDS, N_COMMANDS, argv[3])
+                   ? EXIT_DONE : fail("'%s' is none of bash, zsh and fish", argv[3]) + 1;
     bool page = argc > 2 && strcmp(argv[2], "--man") == 0;
     const char *name = argc > 2 + page ? argv[2 + page] : NULL;
     const Command *command = name ? find_command(name) : NULL;

@@ -2,6 +2,8 @@
 #include <time.h>
 
 #include "cli.h"
+#include "profile.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 static const char ABOUT[] =
     "Runs a model once. MODEL is a GraphDef file (.pb, .pbtxt) or the folder of a SavedModel; `millrace inspect` tells the "
@@ -16,6 +18,7 @@ static const Option OPTIONS[] = {
     {"checkpoint", "PREFIX", "gives the model's variables their values first", 'c'},
     {"threads", "N", "as many as the process may use unless said otherwise", 'T'},
     {"repeat", "N", "runs the model so many times, and tells how long that took", 'r'},
+    {"profile", "FILE", "writes what ran when in the last run: a trace for chrome://tracing or Perfetto", 'p'},
     {"draw", NULL, "draw inputs that are pictures (bytes, [n height width]), each with its outputs", 'd'},
     {"json", NULL, "as JSON: {\"name\": {\"dtype\": ..., \"shape\": [...], \"value\": ...}, ...}", 'j'},
     {0}};
@@ -23,7 +26,8 @@ static const Option OPTIONS[] = {
 static const char EXAMPLES[] =
     "millrace run model.pb --input x=@a.npy --output y\n"
     "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n"
-    "millrace run training.pb --checkpoint model.ckpt --target train_step --repeat 100\n";
+    "millrace run training.pb --checkpoint model.ckpt --target train_step --repeat 100\n"
+    "millrace run model.pb --input x=@a.npy --repeat 10 --profile trace.json\n";
 
 static void print_result(const char *name, const TF_Tensor *value, bool json, bool first) {
     if (!json) {
@@ -88,7 +92,7 @@ static bool draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *r
 typedef struct {
     char *inputs[MOST_EDGES], *outputs[MOST_EDGES], *targets[MOST_EDGES];
     int n_inputs, n_outputs, n_targets;
-    const char *path, *checkpoint;
+    const char *path, *checkpoint, *profile;
     int threads, repeat;
     bool draw, json;
 } Wishes;
@@ -132,17 +136,21 @@ static void choice_clear(Choice *choice) {
 
 static bool calculate(const Model *model, const Wishes *wishes, Choice *c) {
     TF_Status *status = TF_NewStatus();
+    TF_Buffer *traced = wishes->profile ? TF_CreateRunOptions(1) : NULL, *metadata = traced ? TF_NewBuffer() : NULL;
     for (int i = 0; i < wishes->repeat && TF_GetCode(status) == TF_OK; i++) {
         for (int r = 0; r < c->fetches.n; r++) {
             TF_DeleteTensor(c->results[r]);
             c->results[r] = NULL;
         }
+        bool last = i == wishes->repeat - 1;
         double begin = milliseconds();
-        TF_SessionRun(model->session, NULL, c->feeds.edges, c->feeds.values, c->feeds.n, c->fetches.edges, c->results,
-                      c->fetches.n, c->targets, wishes->n_targets, NULL, status);
+        TF_SessionRun(model->session, last ? traced : NULL, c->feeds.edges, c->feeds.values, c->feeds.n, c->fetches.edges, c->results,
+                      c->fetches.n, c->targets, wishes->n_targets, last ? metadata : NULL, status);
         c->times[i] = milliseconds() - begin;
     }
-    bool done = good(status, wishes->path);
+    bool done = good(status, wishes->path) && (!metadata || profile_write(wishes->profile, metadata));
+    TF_DeleteBuffer(traced);
+    TF_DeleteBuffer(metadata);
     TF_DeleteStatus(status);
     return done;
 }
@@ -157,9 +165,8 @@ static void print_times(double *times, int n, bool json) {
     double first = times[0];
     qsort(times + 1, (size_t)n - 1, sizeof *times, by_size);
     double middle = n > 1 ? times[n / 2] : first, least = n > 1 ? times[1] : first, most = n > 1 ? times[n - 1] : first;
-    printf(json
-
-           ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, \"most_ms\": %.4f}"
+    printf(json ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, "
+                  "\"most_ms\": %.4f}"
                 : "%d runs: the first %.3f ms; of the others the median %.3f ms, %.3f at least, %.3f at most\n",
            n, first, middle, least, most);
 }
@@ -211,6 +218,7 @@ static bool read_option(int option, char *text, Wishes *w) {
     case 'c': w->checkpoint = text; break;
     case 'T': return (w->threads = whole(text, 127)) > 0;
     case 'r': return (w->repeat = whole(text, 100000000)) > 0;
+    case 'p': w->profile = text; break;
     case 'd': w->draw = true; break;
     case 'j': w->json = true; break;
     }

@@ -347,6 +347,20 @@ def test_npy_round_trip(dtype, tmp_path, model):
     millrace("run", model, "--input", "images=@%s" % (tmp_path / "a.npy"), "--output", "class")
 
 
+def test_run_profiles(model, tmp_path):
+    trace = tmp_path / "trace.json"
+    millrace("run", model, "--input", "images=uint8 zeros[2 12 12]", "--repeat", 3, "--profile", trace)
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert events[0]["args"]["name"].endswith("device:CPU:0")
+    calls = [event for event in events if event["ph"] == "X"]
+    assert {"ts", "dur", "tid", "name"} <= calls[0].keys() and min(call["ts"] for call in calls) == 0
+    assert all(call["args"]["call"].startswith(call["args"]["node"] + " = " + call["name"] + "(") for call in calls)
+    assert sum(call["args"]["bytes"] for call in calls) > 0
+    given = ("run", model, "--input", "images=uint8 zeros[1 12 12]")
+    lost = tmp_path / "nowhere" / "trace.json"
+    assert str(lost) in millrace(*given, "--profile", lost, code=1)
+
+
 def test_run_repeats_and_takes_threads(model):
     given = ("--input", "images=uint8 zeros[1 12 12]", "--output", "class")
     plain = millrace("run", model, *given)

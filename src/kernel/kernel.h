@@ -32,6 +32,7 @@ struct StepContext {
     uint64_t step_id;
     struct ResourceTable *resources;      // the session's, or the device's
     const struct Caller *caller;          // calls functions (kernel/call.h); NULL where none can be called
+    struct Trace *trace;                  // where it is noted what ran when (run/trace.h); NULL: nowhere
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 

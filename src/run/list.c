@@ -2,8 +2,10 @@
 //
 // A fixed node may find that the world has changed since it was prepared (a variable of another shape): from there on
 // the rest of the plan runs late, over the values that are there.
+#include "base/clock.h"
 #include "run/kernels.h"
 #include "run/stress.h"
+#include "run/trace.h"
 
 static Step *step_of(Kernel *k) {
     return (Step *)k->step;
@@ -159,11 +161,21 @@ static Status *recompute_now(Step *step, int32_t first) {
     return OK;
 }
 
+// The kernel's call, noted.
+static Status *run_traced(Trace *trace, Step *step, int32_t node, Kernel *k) {
+    int64_t start = clock_now();
+    Status *status = k->run(k);
+    if (status != GUARD_FAILED && !step->plan->nodes[node].binding.start)
+        trace_add(trace, &step->plan->nodes[node].binding, k, start);
+    return status;
+}
+
 // The nodes in [first, end), the late way.
 static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
     const Plan *plan = step->plan;
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(step->context.cancellation);
+    Trace *const trace = step->context.trace;
     for (int32_t i = first; i < end; i++) {
         const PlanNode *p = &plan->nodes[i];
         if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
@@ -176,7 +188,8 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
             __builtin_prefetch(step->late[i + 3].own);
         RunFn *fixed_run = k->run;
         const void *fixed_own = k->own;
-        Status *status = p->binding.start ? run_start(k) : run_late(k);
+        k->run = p->binding.start ? run_start : run_late;
+        Status *status = __builtin_expect(!trace, 1) ? k->run(k) : run_traced(trace, step, i, k);
         k->run = fixed_run;
         k->own = fixed_own;
         if (status)
@@ -214,10 +227,12 @@ static Status *leave_fixed(Step *step, int32_t wave, int32_t from) {
 static Status *run_items(Step *step, const StepItem *item, const StepItem *end, int32_t wave) {
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(step->context.cancellation);
+    Trace *const trace = step->context.trace;
     for (; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
-        Status *status = item->kernel->run(item->kernel);
+        Status *status = __builtin_expect(!trace, 1) ? item->kernel->run(item->kernel)
+                                                     : run_traced(trace, step, item->node, item->kernel);
         if (__builtin_expect(status != NULL, 0)) {
             const PlanNode *p = &step->plan->nodes[item->node];
             if (status != GUARD_FAILED)

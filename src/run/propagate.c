@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "run/stress.h"
+#include "run/trace.h"
 #include "thread/pool.h"
 
 static void fail(Propagation *p, Status *status) {
@@ -298,6 +300,8 @@ void step_completed(Kernel *k, Status *status) {
     Propagation *p = ((Step *)k->step)->propagation;
     started->status = status;
     stress_yield();
+    if (k->step->trace)
+        trace_add(k->step->trace, &started->node->binding, k, started->since);
     mutex_lock(&p->lock);
     started->next = p->done;
     p->done = started;
@@ -306,9 +310,14 @@ void step_completed(Kernel *k, Status *status) {
     mutex_unlock(&p->lock);
 }
 
+static void note_start(Started *started) {
+    started->since = started->kernel.step->trace ? clock_now() : 0;
+}
+
 static void run_started(void *arg) {
     Started *started = arg;
     Prepared *prepared = started->kept ? started->kept : &started->prepared;
+    note_start(started);
     step_completed(&started->kernel, invoke(&started->node->binding, prepared, &started->kernel, 0));
 }
 
@@ -374,6 +383,7 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     for (int out = 0; out < node->binding.n_out && !status; out++)
         *started->kernel.out[out] = (Tensor){.dtype = p->plan->slots[node->out + out].dtype,
                                              .shape = started->prepared.out[out]};
+    note_start(started);
     if (status)
         step_completed(&started->kernel, status);
     else
@@ -392,7 +402,11 @@ static inline Status *run_kernel(Propagation *p, const PlanNode *node, Iteration
     kernel->n_out = node->binding.n_out;
     kernel->index = (uint32_t)i;
     kernel->frame = iteration;
+    Trace *trace = p->step->context.trace;
+    int64_t start = trace ? clock_now() : 0;
     Status *status = run_any(node, &p->step->late[i], kernel, last);
+    if (trace)
+        trace_add(trace, &node->binding, kernel, start);
     drop_unread(p, node, iteration);
     return status;
 }

@@ -100,6 +100,7 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     context->threads = options->intra_threads;
     context->resources = options->resources;
     context->caller = options->caller;
+    context->trace = options->trace;
     context->done = step_completed;
     context->step_id = options->step_id ? options->step_id : ++step->last_id;
     *out = step;

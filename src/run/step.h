@@ -65,6 +65,7 @@ typedef struct StepOptions {
     int inter_threads, intra_threads;
     int depth;                           // of function calls
     uint64_t step_id;                    // that a call is part of; 0: a step of its own
+    struct Trace *trace;                 // run/trace.h; NULL: none
     int place;                           // of the calling thread (thread/place.h)
 } StepOptions;
 

@@ -7,14 +7,17 @@
 // that it gave last time. Where that was a wrong guess the rest of the step runs late.
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "run/kernels.h"
 #include "run/stress.h"
+#include "run/trace.h"
 #include "thread/futex.h"
 
 typedef struct {
     Kernel kernel;
     Tensor *in, *out;    // what came out is retained
     bool begun;
+    int64_t since;       // when, for a trace
     bool holds;          // the inputs, too
 } Start;
 
@@ -66,8 +69,12 @@ static Status *waits_new(Step *step) {
 // ---- beginning
 
 void waits_completed(Kernel *k, Status *status) {
-    struct Waits *waits = ((Step *)k->step)->waits;
+    Step *step = (Step *)k->step;
+    struct Waits *waits = step->waits;
+    const PlanNode *p = &step->plan->nodes[k->index];
     stress_yield();
+    if (k->step->trace)
+        trace_add(k->step->trace, &p->binding, k, waits->starts[p->position].since);
     bool failed = status != NULL;
     if (failed) {
         Status *none = NULL;
@@ -109,6 +116,7 @@ static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     for (int i = 0; i < k->n_out; i++)
         start->out[i] = (Tensor){.dtype = plan->slots[p->out + i].dtype, .shape = prepared->out[i]};
     k->own = prepared->own;
+    start->since = step->context.trace ? clock_now() : 0;
     atomic_fetch_add_explicit(&step->waits->word, 1, memory_order_relaxed);
     p->binding.start(k);
     // The slots may be emptied before it ends.

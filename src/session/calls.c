@@ -109,6 +109,7 @@ static Status *run_call(const Caller *caller, Kernel *k, Str function, const Att
     options.depth = outer->options->depth + 1;
     options.place = thread_place();
     options.step_id = k->step->step_id;
+    options.trace = k->step->trace;
     return step_run(call->plan, &options, feeds, out_results);
 }
 

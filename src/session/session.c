@@ -204,6 +204,7 @@ static Status *run_step(Session *session, const StepSignature *signature, const 
     TRY(session_find(session, signature, place, *ticket, &entry));
     StepOptions options = session->options;
     options.deadline = deadline_of(session, settings);
+    options.trace = settings->trace;
     options.place = place;
     if (__builtin_expect(entry->like != NULL, 0))
         return run_reordered(session, entry, &options, ticket, feeds, out);

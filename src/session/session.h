@@ -36,6 +36,7 @@ const DeviceSet *session_devices(const Session *session);
 
 typedef struct {
     int64_t timeout_ms;                 // 0: the session's
+    struct Trace *trace;                // gets what ran when (run/trace.h), also of a step that fails; NULL: none
 } RunSettings;
 extern const RunSettings run_settings_default;
 

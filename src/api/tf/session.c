@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/tf/step_stats.h"
 #include "proto/tensor_proto.h"
 #include "resource/handle.h"
 
@@ -229,8 +230,10 @@ static Status *run(TF_Session *session, const StepSignature *signature, const Ru
     return run_with(session, signature, settings, input_values, output_values, scratch, decoded, results);
 }
 
-static Status *read_options(const TF_Buffer *run_options, RunSettings *settings) {
+// `*out_traces`: what runs when is to be noted.
+static Status *read_options(const TF_Buffer *run_options, RunSettings *settings, bool *out_traces) {
     *settings = run_settings_default;
+    *out_traces = false;
     if (!run_options)
         return OK;
     AUTO(arena) Arena arena = {0};
@@ -241,12 +244,23 @@ static Status *read_options(const TF_Buffer *run_options, RunSettings *settings)
         FAIL(INVALID_ARGUMENT, "Unparseable RunOptions proto");
     }
     settings->timeout_ms = proto->timeout_in_ms;
+    *out_traces = proto->trace_level == RunOptions_TraceLevel_SOFTWARE_TRACE ||
+                  proto->trace_level == RunOptions_TraceLevel_FULL_TRACE;
     return OK;
 }
 
 static Status *fill_metadata(TF_Buffer *run_metadata) {
     AUTO(text) Text none = {0};
     return buffer_fill(run_metadata, &none);
+}
+
+static Status *run_traced(TF_Session *session, const StepSignature *signature, RunSettings *settings,
+                          TF_Tensor *const *input_values, TF_Tensor **output_values, TF_Buffer *run_metadata) {
+    AUTO(trace) Trace trace;
+    trace_begin(&trace);
+    settings->trace = &trace;
+    TRY(run(session, signature, settings, input_values, output_values));
+    return step_stats_fill(&trace, run_metadata);
 }
 
 void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options, const TF_Output *inputs,
@@ -261,14 +275,21 @@ void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options, const TF_O
         api_set(status, API_ERROR(INVALID_ARGUMENT, "Passing non-empty run_metadata is invalid."));
         return;
     }
-    Status *error = read_options(run_options, &settings);
+    bool traces;
+    Status *error = read_options(run_options, &settings, &traces);
     if (!error && noutputs <= 0 && ntargets <= 0)
         error = API_ERROR(INVALID_ARGUMENT, "Must specify at least one target to fetch or execute.");
     if (!error)
         error = session_signature(session, inputs, ninputs, outputs, noutputs, target_opers, ntargets, &signature);
-    if (!error)
+    if (!error && traces && run_metadata)
+        error = run_traced(session, &signature, &settings, input_values, output_values, run_metadata);
+    else if (!error)
         error = run(session, &signature, &settings, input_values, output_values);
-    if (!error && run_metadata)
+    if (!error && run_metadata && !run_metadata->data)
         error = fill_metadata(run_metadata);
+    for (int i = 0; error && i < noutputs; i++) {
+        TF_DeleteTensor(output_values[i]);
+        output_values[i] = NULL;
+    }
     api_set(status, error);
 }

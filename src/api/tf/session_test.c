@@ -1,10 +1,12 @@
 // Session test — running, functions, gradients and single operations through the C interface.
+#define _GNU_SOURCE  // memmem
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/api_test.h"
+#include "tensorflow/c/c_api_experimental.h"
 #include "tensorflow/c/eager/c_api.h"
 
 static TF_Graph *graph;
@@ -108,6 +110,27 @@ START_TEST(repeated_names) {
     open_session();
     refuses_to_run(session, y, "Node 'p/x' is not unique");
     TF_DeleteBuffer(def);
+}
+END_TEST
+
+// What ran when, for who asks.
+START_TEST(traced) {
+    TF_Output x = placeholder(graph, "x"), y = binary(graph, "AddV2", "sum", x, constant(graph, "two", 2));
+    TF_Buffer *options = TF_CreateRunOptions(1), *metadata = TF_NewBuffer();
+    for (int run = 0; run < 3; run++) {
+        TF_Tensor *in = number(3), *out = NULL;
+        TF_SessionRun(session, options, &x, &in, 1, &y, &out, 1, NULL, 0, metadata, s);
+        ok();
+        ck_assert_float_eq(*(float *)TF_TensorData(out), 5);
+        ck_assert_ptr_nonnull(memmem(metadata->data, metadata->length, "sum = AddV2(", 12));
+        ck_assert_ptr_nonnull(memmem(metadata->data, metadata->length, "device:CPU:0", 12));
+        TF_DeleteBuffer(metadata);
+        metadata = TF_NewBuffer();
+        TF_DeleteTensor(in);
+        TF_DeleteTensor(out);
+    }
+    TF_DeleteBuffer(metadata);
+    TF_DeleteBuffer(options);
 }
 END_TEST
 
@@ -528,6 +551,7 @@ static Suite *suite(void) {
     tcase_set_timeout(c, 30);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, repeated_names);
+    tcase_add_test(c, traced);
     tcase_add_test(c, run_a_graph);
     tcase_add_test(c, refusals);
     tcase_add_test(c, closed_session);
