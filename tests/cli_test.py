@@ -475,6 +475,12 @@ def test_completions_are_valid(shell, check, tmp_path):
     assert "none of bash" in millrace("help", "--completion", "tcsh", code=2)
 
 
+def test_log_tells_what_is_planned(model):
+    told = subprocess.run([COMMAND, "run", model, "--input", "images=uint8 zeros[1 12 12]"], capture_output=True,
+                          text=True, env=dict(os.environ, MILLRACE_LOG="info")).stderr
+    assert "millrace: planned" in told and "specialised for shapes" in told
+
+
 def test_every_variable_of_the_environment_is_told():
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     read = set()

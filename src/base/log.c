@@ -55,6 +55,10 @@ void log_listen(Listener *listener) {
     atomic_store(&log_listener, listener);
 }
 
+bool log_reaches(LogLevel level) {
+    return atomic_load(&log_listener) || (int)level >= stderr_level();
+}
+
 void log_write(LogLevel level, const char *format, ...) {
     char text[1024];
     va_list args;

@@ -6,6 +6,7 @@
 // the library before us, it stays on one thread instead, by OpenMP's own per-thread setting, which is restored after
 // each call.
 #define _GNU_SOURCE
+#include "base/log.h"
 #include "loops/onednn_internal.h"
 
 #ifdef HAVE_ONEDNN
@@ -214,8 +215,10 @@ static void *open_by_name(int mode) {
 static void open_library(void) {
     void *shared = open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     void *handle = shared ? shared : open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle)
+    if (!handle) {
+        log_write(LOG_INFO, "oneDNN isn't there: the loops do without");
         return;
+    }
 #define F(function)                                         \
     *(void **)&library.function = dlsym(handle, #function); \
     if (!library.function)                                  \
@@ -230,6 +233,7 @@ static void open_library(void) {
     if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success)
         return;
     opened = true;
+    log_write(LOG_INFO, "oneDNN %d.%d is there", library.dnnl_version()->major, library.dnnl_version()->minor);
 }
 
 const Onednn *onednn_library(void) {

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "plan/specialising.h"
 
 enum { SMALL_VALUE = 4096 };  // bytes of a result that is computed while specialising
@@ -270,7 +272,22 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     return size_fresh(plan, s->fixed);
 }
 
+static void log_fixed(const Plan *plan, const Fixed *fixed, int64_t began) {
+    if (!log_reaches(LOG_INFO))
+        return;
+    AUTO(text) Text shapes = {0};
+    for (int32_t i = 0; i < plan->n_keys; i++)
+        text_format(&shapes, "%s%s", i ? ", " : "", shape_text(&fixed->feed_shapes[i]));
+    int32_t late = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        late += fixed->modes[i] == NODE_LATE;
+    log_write(LOG_INFO, "specialised for shapes %.*s in %.2f ms: %d of %d nodes to run, %d of them late, %zu bytes packed",
+              STR_ARGS(text_str(&shapes)), (double)(clock_now() - began) / CLOCK_MS, fixed->n_run, plan->n_nodes, late,
+              fixed->arena_bytes);
+}
+
 Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {
+    int64_t began = clock_now();
     Fixed *fixed = buffer_shall_fail() ? NULL : calloc(1, sizeof *fixed);
     NEED(fixed, RESOURCE_EXHAUSTED, "out of memory for the specialisation of a plan");
     atomic_init(&fixed->references, 1);
@@ -290,10 +307,12 @@ Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *s
     fixed->plan_slots = plan->n_slots;
     fixed->plan_nodes = plan->n_nodes;
     fixed->bytes = fixed->arena.used;  // the packed memory is the steps', one for all of their specialisations
-    if (status)
+    if (status) {
         fixed_release(fixed);
-    else
+    } else {
+        log_fixed(plan, fixed, began);
         *out = fixed;
+    }
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "plan/loops.h"
 
@@ -108,7 +109,15 @@ Status *plan_new(const PlanOptions *options, FixedCache *cache, Plan **out) {
     return OK;
 }
 
+static void log_plan(const Plan *plan, const Graph *graph, const StepSignature *signature, int64_t began) {
+    if (log_reaches(LOG_INFO))
+        log_write(LOG_INFO, "planned %d nodes out of %zu for %d feeds, %d fetches and %d targets in %.2f ms: %s, %d loops",
+                  plan->n_nodes, graph->nodes.n, signature->n_feeds, signature->n_fetches, signature->n_targets,
+                  (double)(clock_now() - began) / CLOCK_MS, plan->dynamic ? "propagated" : "a list", plan->n_loops);
+}
+
 Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out) {
+    int64_t began = clock_now();
     Plan *plan;
     TRY(plan_new(options, options->cache, &plan));
     plan->partial = options->partial;
@@ -125,6 +134,7 @@ Status *plan_make(const Graph *graph, const StepSignature *signature, const Plan
         plan_release(plan);
     } else {
         plan->bytes = plan_bytes(plan);
+        log_plan(plan, graph, signature, began);
         *out = plan;
     }
     return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "graph/wire.h"
 #include "proto/text.h"
 
@@ -175,10 +176,12 @@ static Status *open_model(const char *folder, const char *const *tags, int n_tag
 Status *saved_model_open(const char *folder, const char *const *tags, int n_tags, SavedModel *out) {
     SavedModel model = {0};
     Status *status = open_model(folder ? folder : "", tags, n_tags, &model);
-    if (status)
+    if (status) {
         saved_model_clear(&model);
-    else
+    } else {
+        log_write(LOG_INFO, "opened the SavedModel %s: %zu bytes of graph", folder, model.graph_def.n);
         *out = model;
+    }
     return status;
 }
 
