@@ -241,7 +241,6 @@ Dilation2D(input: T, filter: T) -> output: T; T: {float, double, int32, uint8, i
 Dilation2DBackpropFilter(input: T, filter: T, out_backprop: T) -> filter_backprop: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; strides: list(int) >= 4; rates: list(int) >= 4; padding: {"SAME", "VALID"} => *, X -> X
 Dilation2DBackpropInput(input: T, filter: T, out_backprop: T) -> in_backprop: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; strides: list(int) >= 4; rates: list(int) >= 4; padding: {"SAME", "VALID"} => X -> X
 DirectedInterleaveDataset(selector_input_dataset: variant, data_input_datasets: N * variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; stop_on_empty_dataset: bool = false
-DisableCopyOnRead(resource: resource); stateful
 DistributedSave(dataset: variant, directory: string, address: string); metadata: string = ""; stateful
 DrawBoundingBoxes(images: T, boxes: float) -> output: T; T: {float, half} = float => X:4, [? ? 4] -> X
 DrawBoundingBoxesV2(images: T, boxes: float, colors: float) -> output: T; T: {float, half} = float => X -> X

@@ -69,6 +69,7 @@
 #define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(StridedSliceAssign) X(ResourceStridedSliceAssign) \
     X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
+    X(DisableCopyOnRead) \
     X(IsVariableInitialized) X(DestroyResourceOp) X(VariableShape) X(ResourceGather) X(ResourceGatherNd) X(CountUpTo) \
     X(ResourceCountUpTo) X(TemporaryVariable) X(DestroyTemporaryVariable) \
     X(ScatterUpdate) X(ScatterAdd) X(ScatterSub) X(ScatterMul) X(ScatterDiv) X(ScatterMin) X(ScatterMax) \

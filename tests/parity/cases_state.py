@@ -56,6 +56,14 @@ def initialized_resource(tf):
     return [([there], {}, []), ([], {}, [init]), ([there], {}, []), ([], {}, [gone]), ([there], {}, []), ([read], {}, [], {"error": True})]
 
 
+@script("DisableCopyOnRead")
+def copy_on_read(tf):
+    h, init = resource_variable(tf, values(f32, (2,)))
+    disable = tf.raw_ops.DisableCopyOnRead(resource=h)
+    read = tf.raw_ops.ReadVariableOp(resource=h, dtype=tf.float32)
+    return [([], {}, [disable], {"error": True}), ([], {}, [init]), ([], {}, [disable]), ([read], {}, [])]
+
+
 @script("Variable")
 def old_variable(tf):
     v = tf.raw_ops.Variable(shape=[2], dtype=tf.float32)

@@ -32,6 +32,22 @@ const Op op_VarIsInitializedOp = {
     .doc = "Whether the variable has a value.", .shape = shape_scalar, .cpu = ANY_TYPE(initialized_run),
     .flags = OP_NO_GRADIENT,
 };
+// Readers share a variable's memory and writers copy what they hold: there is no other mode to leave.
+static Status *disable_run(Kernel *k) {
+    Variable *variable;
+    TRY(find_variable(k, &variable));
+    bool there = variable && variable_is_initialized(variable);
+    resource_release(variable ? &variable->resource : NULL);
+    NEED(there, FAILED_PRECONDITION, "Could not find the variable. This could mean that it has been deleted, or is "
+         "uninitialized.");
+    return OK;
+}
+
+const Op op_DisableCopyOnRead = {
+    .signature = "DisableCopyOnRead(resource: resource); stateful",
+    .doc = "Ends a mode of the variable in which each reading copies it; there is none here.", .shape = shape_none,
+    .cpu = ANY_TYPE(disable_run), .flags = OP_NO_GRADIENT,
+};
 const Op op_IsVariableInitialized = {
     .signature = "IsVariableInitialized(ref: ref dtype) -> is_initialized: bool; dtype: type; allows_uninitialized",
     .doc = "Whether the variable has a value.", .shape = shape_scalar, .cpu = ANY_TYPE(initialized_run),
