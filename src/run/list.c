@@ -161,10 +161,10 @@ static Status *recompute_now(Step *step, int32_t first) {
     return OK;
 }
 
-// The kernel's call, noted.
-static Status *run_traced(Trace *trace, Step *step, int32_t node, Kernel *k) {
+// The call, noted.
+static Status *run_traced(Trace *trace, Step *step, int32_t node, RunFn *run, Kernel *k) {
     int64_t start = clock_now();
-    Status *status = k->run(k);
+    Status *status = run(k);
     if (status != GUARD_FAILED && !step->plan->nodes[node].binding.start)
         trace_add(trace, &step->plan->nodes[node].binding, k, start);
     return status;
@@ -188,8 +188,9 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
             __builtin_prefetch(step->late[i + 3].own);
         RunFn *fixed_run = k->run;
         const void *fixed_own = k->own;
-        k->run = p->binding.start ? run_start : run_late;
-        Status *status = __builtin_expect(!trace, 1) ? k->run(k) : run_traced(trace, step, i, k);
+        Status *status = __builtin_expect(trace != NULL, 0)
+                             ? run_traced(trace, step, i, p->binding.start ? run_start : run_late, k)
+                             : p->binding.start ? run_start(k) : run_late(k);
         k->run = fixed_run;
         k->own = fixed_own;
         if (status)
@@ -231,8 +232,8 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
     for (; item < end; item++) {
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
-        Status *status = __builtin_expect(!trace, 1) ? item->kernel->run(item->kernel)
-                                                     : run_traced(trace, step, item->node, item->kernel);
+        Kernel *k = item->kernel;
+        Status *status = __builtin_expect(!trace, 1) ? k->run(k) : run_traced(trace, step, item->node, k->run, k);
         if (__builtin_expect(status != NULL, 0)) {
             const PlanNode *p = &step->plan->nodes[item->node];
             if (status != GUARD_FAILED)
