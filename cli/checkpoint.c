@@ -81,8 +81,8 @@ static void print_one(TF_CheckpointReader *reader, const char *name, bool json, 
             printf(*c == ' ' ? ", " : "%c", *c);
         printf("], \"bytes\": %.0f}", size);
     } else {
-        printf("  %-10s %-20s %10s  %s\n", mr_dtype_name(dtype), *shape ? shape : "scalar",
-               dtype == TF_STRING ? "" : human_bytes(size), name);
+        print_text(stdout, 4, "  %-10s %-20s %10s  %s", mr_dtype_name(dtype), *shape ? shape : "scalar",
+                   dtype == TF_STRING ? "" : human_bytes(size), name);
     }
     *elements += dtype == TF_STRING ? 0 : n;
     *bytes += size;
@@ -100,7 +100,7 @@ int checkpoint_inspect(const char *prefix, bool json) {
         print_json_text(prefix);
         printf(", \"tensors\": [");
     } else if (done) {
-        printf("%s: a checkpoint of %d tensors\n", prefix, n);
+        print_text(stdout, 2, "%s: a checkpoint of %d tensors", prefix, n);
     }
     for (int i = 0; i < n; i++)
         print_one(reader, TF_CheckpointReaderGetVariable(reader, i), json, i == 0, &elements, &bytes);

@@ -4,6 +4,7 @@
 // command line was wrong. With --json a command writes one JSON value to stdout and nothing else.
 #pragma once
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct {
     int (*run)(int argc, char **argv);
 } Command;
 
-extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train;
+extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_server;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -43,6 +44,11 @@ bool good(const TF_Status *status, const char *what);
 
 // ---- options: of the command's table, and --help, which it prints. -1 at the end, 'h' after help, '?' when reported.
 int next_option(const Command *command, int argc, char **argv);
+
+// "--repeat takes a whole number from 1, not 'x'", for the option of that code; gives EXIT_USAGE.
+int misuse_value(const Command *command, int code, const char *takes, const char *value);
+// Whether one argument is left behind the options; else false after a message.
+bool one_model(const Command *command, int argc, char **argv);
 
 // ---- hints (hint.c): what was meant
 typedef struct {
@@ -61,7 +67,9 @@ bool write_file(const char *path, const void *bytes, size_t size);
 TF_Tensor *read_tensor(const char *path);
 bool write_npy(const char *path, const TF_Tensor *tensor);
 // The range of its first dimension; takes the tensor. NULL after a message.
-TF_Tensor *slice_tensor(TF_Tensor *tensor, int64_t first, int64_t last);
+TF_Tensor *slice_tensor(const char *path, TF_Tensor *tensor, int64_t first, int64_t last);
+// Whether a file can be written, to be asked before the work and not after it; false after a message.
+bool can_write(const char *path);
 
 // ---- models (model.c)
 enum { MOST_EDGES = 64 };
@@ -121,11 +129,25 @@ void fetches_clear(Fetches *fetches);
 // ---- plans (plan.c)
 const char *plan_memory(const mr_plan_info *info);           // where a step's results lie; valid until the next call
 
+// ---- text for people (text.c)
+int columns_of(FILE *file);   // of its terminal, or what COLUMNS says; 0 where there is neither
+int text_width(FILE *file);   // the same, 80 where there is neither, and 20 at least
+int letters(const char *text, size_t n);   // how many columns UTF-8 takes
+// The words of the text, which begins at column `at`, broken at text_width; further lines begin at `indent`.
+void print_wrapped(FILE *out, const char *text, size_t n, int at, int indent);
+// A term and what it means, in two columns where the terminal has room for them.
+void print_item(FILE *out, const char *term, const char *text, size_t n);
+// A message or a row of a table, broken at columns_of and else left whole, for `grep`.
+void print_text(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void print_text_list(FILE *out, int indent, const char *format, va_list args);
+
 // ---- output (output.c)
 void print_json_text(const char *text);                      // with quotes and escapes
 void print_json_number(double value, int places);            // what is no number as a text, "NaN"
 void print_tensor(const TF_Tensor *tensor, int style);       // MR_*
 const char *human_bytes(double bytes);                       // "1.4 MiB"; valid until the eighth next call
-// A picture in the terminal, half a character per pixel: bytes, row by row; shades of letters where it is no terminal.
-void draw_image(const unsigned char *pixels, int height, int width);
+// Pictures side by side, each in `cell` columns: bytes, row by row. Half a character per pixel in a terminal, shades of
+// letters elsewhere; made smaller where the width asks for it.
+void draw_images(const unsigned char *const *pictures, int n, int height, int width, int cell);
+int drawn_width(int width);   // of such a picture, in columns
 bool has_terminal(FILE *file);

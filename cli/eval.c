@@ -17,11 +17,28 @@ static const char EXAMPLES[] =
     "millrace eval 'Sum([[1 2] [3 4]], 0; keep_dims=true)'\n"
     "millrace eval 'Relu(MatMul([[1 -2]], [[3] [4]]))' 'ConcatV2({[1 2], [3]}, 0)'\n";
 
+// An operation that there is none of: the one that was meant, perhaps.
+static bool report_call(const char *call, const TF_Status *status) {
+    static const char UNKNOWN[] = "Op type not registered '";
+    const char *found = TF_GetCode(status) == TF_OK ? NULL : strstr(TF_Message(status), UNKNOWN);
+    if (!found)
+        return good(status, call);
+    char name[256];
+    found += strlen(UNKNOWN);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(found, "'"), found);
+    Hint hint = {.wanted = name};
+    mr_op_info op = {.struct_size = sizeof op};
+    for (size_t i = 0; mr_op_at(i, &op); i++)
+        hint_offer(&hint, op.name);
+    fail("%s: there is no operation '%s'%s", call, name, *hint.best ? hint_text(&hint) : "; `millrace ops --all` lists all");
+    return false;
+}
+
 static int evaluate(const char *call, int style) {
     TF_Status *status = TF_NewStatus();
     TF_Tensor *results[64];
     int n = mr_eval(call, results, 64, status);
-    bool done = good(status, call);
+    bool done = report_call(call, status);
     if (done && style & MR_JSON)
         putchar('[');
     for (int i = 0; i < n; i++) {
@@ -50,6 +67,8 @@ static int run(int argc, char **argv) {
     if (optind == argc)
         return misuse(&command_eval, "a call is missing");
     for (int i = optind; i < argc; i++) {
+        if (!argv[i][strspn(argv[i], " ")])
+            return misuse(&command_eval, "a call is empty");
         int code = evaluate(argv[i], style);
         if (code != EXIT_DONE)
             return code;

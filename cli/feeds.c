@@ -33,11 +33,40 @@ static TF_Tensor *convert(TF_Tensor *value, TF_DataType wanted, const char *name
     return result;
 }
 
+// Whether the tensor has the shape that the graph tells of the edge; else it is deleted, after a message.
+static bool fits(const Model *model, TF_Output edge, TF_Tensor **value) {
+    TF_Status *status = TF_NewStatus();
+    int64_t dims[16];
+    int rank = TF_GraphGetTensorNumDims(model->graph, edge, status);
+    bool fine = rank < 0 || rank > 16 || rank == TF_NumDims(*value);
+    if (fine && rank > 0 && rank <= 16) {
+        TF_GraphGetTensorShape(model->graph, edge, dims, rank, status);
+        for (int i = 0; i < rank && TF_GetCode(status) == TF_OK; i++)
+            fine = fine && (dims[i] < 0 || dims[i] == TF_Dim(*value, i));
+    }
+    TF_DeleteStatus(status);
+    if (fine)
+        return true;
+    char shape[512] = "";
+    size_t used = 0;
+    for (int i = 0; i < TF_NumDims(*value) && used < sizeof shape - 24; i++)
+        used += (size_t)snprintf(shape + used, sizeof shape - used, i ? " %lld" : "%lld", (long long)TF_Dim(*value, i));
+    fail("%s: the input '%s' is of shape %s, but the tensor of shape [%s]", model->path, edge_name(edge),
+         edge_shape(model, edge), shape);
+    TF_DeleteTensor(*value);
+    *value = NULL;
+    return false;
+}
+
 bool feeds_add(Feeds *feeds, const Model *model, const char *text) {
     const char *equals = strchr(text, '=');
     char name[4096];
-    if (!equals || equals == text || (size_t)(equals - text) >= sizeof name || feeds->n == MOST_EDGES) {
-        fail("'%s' is no input: NAME=TENSOR or NAME=@FILE is expected, %d at most", text, MOST_EDGES);
+    if (feeds->n == MOST_EDGES) {
+        fail("at most %d inputs are possible", MOST_EDGES);
+        return false;
+    }
+    if (!equals || equals == text || (size_t)(equals - text) >= sizeof name) {
+        fail("'%s' is no input: NAME=TENSOR or NAME=@FILE is expected", text);
         return false;
     }
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
@@ -55,7 +84,7 @@ bool feeds_add(Feeds *feeds, const Model *model, const char *text) {
         good(status, name);
         TF_DeleteStatus(status);
     }
-    if (!value)
+    if (!value || !fits(model, edge, &value))
         return false;
     feeds->edges[feeds->n] = edge;
     feeds->values[feeds->n++] = value;

@@ -1,8 +1,25 @@
 // Files — whole files, packed or not, and the two kinds that hold one tensor: NumPy's .npy and IDX.
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "cli.h"
+
+bool can_write(const char *path) {
+    char folder[4096];
+    struct stat info;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    errno = is_folder ? EISDIR : 0;
+    bool can = !is_folder && (access(path, W_OK) == 0 || (errno == ENOENT && access(slash ? folder : ".", W_OK) == 0));
+    if (!can)
+        fail("%s: can't be written: %s", path, strerror(errno));
+    return can;
+}
 
 // ---------------------------------------- bytes
 
@@ -44,6 +61,10 @@ static char *read_stream(gzFile file, const char *path, size_t *size) {
 }
 
 char *read_file(const char *path, size_t *size) {
+    if (!*path) {
+        fail("the name of a file is empty");
+        return NULL;
+    }
     errno = 0;
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(0, "rb") : gzopen(path, "rb");
     if (!file) {
@@ -213,11 +234,12 @@ static TF_Tensor *read_idx(const char *path, const char *bytes, size_t size) {
 
 // ---------------------------------------- either, and a part of it
 
-TF_Tensor *slice_tensor(TF_Tensor *tensor, int64_t first, int64_t last) {
+TF_Tensor *slice_tensor(const char *path, TF_Tensor *tensor, int64_t first, int64_t last) {
     int rank = TF_NumDims(tensor);
     int64_t dims[8], n = rank ? TF_Dim(tensor, 0) : 0;
     if (rank < 1 || first < 0 || last > n || first > last) {
-        fail("the range [%lld:%lld] is not within the %lld there are", (long long)first, (long long)last, (long long)n);
+        fail("%s: the range [%lld:%lld] is not within the %lld there are", path, (long long)first, (long long)last,
+             (long long)n);
         TF_DeleteTensor(tensor);
         return NULL;
     }
@@ -258,5 +280,5 @@ TF_Tensor *read_tensor(const char *path) {
     bool npy = size >= 10 && memcmp(bytes, "\x93NUMPY", 6) == 0;
     TF_Tensor *tensor = npy ? read_npy(plain, bytes, size) : read_idx(plain, bytes, size);
     free(bytes);
-    return tensor && part ? slice_tensor(tensor, first, last) : tensor;
+    return tensor && part ? slice_tensor(plain, tensor, first, last) : tensor;
 }

@@ -1,58 +1,9 @@
 // Help — what a command's table says, as `--help`, as a page for man, and as completion for shells.
 #include <ctype.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "help.h"
 
 #define PAGE_DATE "2026-11-22"  // of the texts
-
-enum { PLAIN_WIDTH = 100, MOST_WIDTH = 120, LEAST_WIDTH = 20, TERM_COLUMN = 26 };
-
-int terminal_width(void) {
-    struct winsize size = {0};
-    if (!isatty(STDOUT_FILENO))
-        return PLAIN_WIDTH;
-    int width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-    return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
-}
-
-void print_wrapped(FILE *out, const char *text, size_t n, int at, int indent) {
-    int width = terminal_width();
-    for (const char *word = text, *end = text + n; word < end;) {
-        size_t length = 0, gap = 0;
-        while (word + gap < end && isspace((unsigned char)word[gap]))
-            gap++;
-        word += gap;
-        while (word + length < end && !isspace((unsigned char)word[length]))
-            length++;
-        if (!length)
-            break;
-        if (at > indent && at + 1 + (int)length > width) {
-            fprintf(out, "\n%*s", indent, "");
-            at = indent;
-        } else if (gap) {
-            fputc(' ', out);
-            at++;
-        }
-        fprintf(out, "%.*s", (int)length, word);
-        at += (int)length;
-        word += length;
-    }
-    fputc('\n', out);
-}
-
-// A term and what it means, in two columns where the terminal has room for them.
-void print_item(FILE *out, const char *term, const char *text, size_t n) {
-    int column = terminal_width() < 60 ? 8 : TERM_COLUMN, at = fprintf(out, "  %s", term);
-    if (at + 2 > column) {
-        fprintf(out, "\n%*s", column, "");
-        at = column;
-    } else {
-        at += fprintf(out, "%*s", column - at, "");
-    }
-    print_wrapped(out, text, n, at, column);
-}
 
 // ---------------------------------------- the pieces of a text
 
@@ -86,14 +37,18 @@ static const char *option_term(const Option *option, char *text, size_t room) {
 
 // ---------------------------------------- --help
 
+// Lines are broken between options, not within them.
 static void print_usage(FILE *out, const Command *command) {
-    char text[1024], term[128];
-    size_t n = 0;
-    for (const Option *o = command->options; o->name; o++)
-        n += (size_t)snprintf(text + n, sizeof text - n, " [%s]", option_term(o, term, sizeof term));
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", *command->arguments ? " " : "", command->arguments);
-    int at = fprintf(out, "usage: millrace %s", command->name);
-    print_wrapped(out, text, n, at, at + 1);
+    char term[128], text[140];
+    int at = fprintf(out, "usage: millrace %s", command->name), begin = text_width(out) < 60 ? 3 : at;
+    for (const Option *o = command->options; o->name; o++) {
+        int n = snprintf(text, sizeof text, " [%s]", option_term(o, term, sizeof term));
+        if (at + n > text_width(out))
+            at = fprintf(out, "\n%*s", begin, "") - 1;
+        at += fprintf(out, "%s", text);
+    }
+    int n = snprintf(text, sizeof text, "%s%s", *command->arguments ? " " : "", command->arguments);
+    print_wrapped(out, text, (size_t)n, at, begin + 1);
 }
 
 static void print_about(FILE *out, const char *text) {

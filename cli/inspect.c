@@ -19,7 +19,7 @@ static const char EXAMPLES[] =
 static void print_edge(const Model *model, TF_Output edge, bool json, bool first) {
     const char *dtype = mr_dtype_name(TF_OperationOutputType(edge));
     if (!json) {
-        printf("    %-24s %s %s\n", edge_name(edge), dtype, edge_shape(model, edge));
+        print_text(stdout, 8, "    %-24s %s %s", edge_name(edge), dtype, edge_shape(model, edge));
         return;
     }
     printf("%s{\"name\": ", first ? "" : ", ");
@@ -76,8 +76,8 @@ static void print_missing(const Census *census, bool json) {
         if (json)
             printf("%s\"%s\"", first ? "" : ", ", count->op);
         else
-            printf("    %-24s %lld  first %s%s\n", count->op, (long long)count->n, count->where,
-                   count->known ? "" : "; no operation of TensorFlow's");
+            print_text(stdout, 8, "    %-24s %lld  first %s%s", count->op, (long long)count->n, count->where,
+                       count->known ? "" : "; no operation of TensorFlow's");
         first = false;
     }
     printf(json ? "]" : "");
@@ -85,40 +85,61 @@ static void print_missing(const Census *census, bool json) {
 
 static void print_ops(const Census *census, bool json) {
     printf(json ? ", \"ops\": {" : "  operations\n");
-    for (int i = 0; i < census->n_ops; i++)
-        printf(json ? "%s\"%s\": %lld" : "%s    %-24s %lld\n", i && json ? ", " : "", census->ops[i].op,
-               (long long)census->ops[i].n);
+    for (int i = 0; i < census->n_ops; i++) {
+        if (json)
+            printf("%s\"%s\": %lld", i ? ", " : "", census->ops[i].op, (long long)census->ops[i].n);
+        else
+            print_text(stdout, 8, "    %-24s %lld", census->ops[i].op, (long long)census->ops[i].n);
+    }
     print_missing(census, json);
 }
 
-static void print_node(const Model *model, TF_Operation *node, bool json, bool first) {
-    printf(json ? "%s{\"name\": " : "%s", json && !first ? ",\n " : json ? "\n " : "    ");
-    if (json)
-        print_json_text(TF_OperationName(node));
-    printf(json ? ", \"op\": \"%s\", \"inputs\": [" : "%s(", TF_OperationOpType(node));
+static void print_node_json(const Model *model, TF_Operation *node, bool first) {
+    printf(first ? "\n {\"name\": " : ",\n {\"name\": ");
+    print_json_text(TF_OperationName(node));
+    printf(", \"op\": \"%s\", \"inputs\": [", TF_OperationOpType(node));
     for (int i = 0; i < TF_OperationNumInputs(node); i++) {
         printf("%s", i ? ", " : "");
-        const char *name = edge_name(TF_OperationInput((TF_Input){node, i}));
-        if (json)
-            print_json_text(name);
-        else
-            printf("%s", name);
+        print_json_text(edge_name(TF_OperationInput((TF_Input){node, i})));
     }
-    printf(json ? "], \"outputs\": [" : ") -> %s", TF_OperationName(node));
+    printf("], \"outputs\": [");
     for (int i = 0; i < TF_OperationNumOutputs(node); i++) {
-        TF_Output edge = {node, i};
-        const char *dtype = mr_dtype_name(TF_OperationOutputType(edge));
-        printf(json ? "%s\"%s %s\"" : "%s %s %s", i ? "," : "", dtype ? dtype : "?", edge_shape(model, edge));
+        const char *dtype = mr_dtype_name(TF_OperationOutputType((TF_Output){node, i}));
+        printf("%s\"%s %s\"", i ? "," : "", dtype ? dtype : "?", edge_shape(model, (TF_Output){node, i}));
     }
-    printf(json ? "]}" : "\n");
+    printf("]}");
+}
+
+// "    MatMul(x, w) -> y float [? 10]".
+static void print_node(const Model *model, TF_Operation *node) {
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
+    if (!line)
+        return;
+    fprintf(line, "    %s(", TF_OperationOpType(node));
+    for (int i = 0; i < TF_OperationNumInputs(node); i++)
+        fprintf(line, "%s%s", i ? ", " : "", edge_name(TF_OperationInput((TF_Input){node, i})));
+    fprintf(line, ") -> %s", TF_OperationName(node));
+    for (int i = 0; i < TF_OperationNumOutputs(node); i++) {
+        const char *dtype = mr_dtype_name(TF_OperationOutputType((TF_Output){node, i}));
+        fprintf(line, " %s %s", dtype ? dtype : "?", edge_shape(model, (TF_Output){node, i}));
+    }
+    fclose(line);
+    print_text(stdout, 8, "%s", text);
+    free(text);
 }
 
 static void print_nodes(const Model *model, bool json) {
     size_t at = 0;
     bool first = true;
     printf(json ? ", \"nodes\": [" : "  nodes\n");
-    for (TF_Operation *node; (node = TF_GraphNextOperation(model->graph, &at)); first = false)
-        print_node(model, node, json, first);
+    for (TF_Operation *node; (node = TF_GraphNextOperation(model->graph, &at)); first = false) {
+        if (json)
+            print_node_json(model, node, first);
+        else
+            print_node(model, node);
+    }
     printf(json ? "]" : "");
 }
 
@@ -132,13 +153,13 @@ static void print_head(const char *path, const Census *c, bool json) {
                (long long)c->variables.elements, c->variables.bytes, c->constants.bytes);
         return;
     }
-    printf("%s: %lld nodes, %s of constants\n", path, (long long)c->nodes, human_bytes(c->constants.bytes));
+    print_text(stdout, 2, "%s: %lld nodes, %s of constants", path, (long long)c->nodes, human_bytes(c->constants.bytes));
     if (c->variables.n)
-        printf("  %lld parameters in %lld variables, %s\n", (long long)c->variables.elements, (long long)c->variables.n,
-               human_bytes(c->variables.bytes));
+        print_text(stdout, 4, "  %lld parameters in %lld variables, %s", (long long)c->variables.elements,
+                   (long long)c->variables.n, human_bytes(c->variables.bytes));
     if (c->n_functions)
-        printf("  %lld nodes in the %d functions that it calls, of %d\n", (long long)c->function_nodes, c->n_reached,
-               c->n_functions);
+        print_text(stdout, 4, "  %lld nodes in the %d functions that it calls, of %d", (long long)c->function_nodes,
+                   c->n_reached, c->n_functions);
 }
 
 // What was read: a graph, and of a SavedModel the message around it.
@@ -234,8 +255,8 @@ static int run(int argc, char **argv) {
         json |= option == 'j';
         nodes |= option == 'n';
     }
-    if (argc - optind != 1)
-        return misuse(&command_inspect, "one model is expected");
+    if (!one_model(&command_inspect, argc, argv))
+        return EXIT_USAGE;
     return inspect(argv[optind], nodes, json);
 }
 

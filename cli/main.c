@@ -1,13 +1,13 @@
 // millrace — the command: finds the subcommand and hands over.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include "help.h"
 
 static const Command *const COMMANDS[] = {
-    &command_eval, &command_ops, &command_inspect, &command_run, &command_plan, &command_train,
+    &command_eval, &command_ops, &command_inspect, &command_run, &command_plan, &command_train, &command_server,
 };
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS, MOST_OPTIONS = 32 };
 
@@ -15,23 +15,26 @@ static const char TELLS_MORE[] =
     "`millrace COMMAND --help` tells more, with examples. `millrace --version` prints the version.";
 
 int fail(const char *format, ...) {
+    char *text = NULL;
     va_list args;
     fflush(stdout);
     va_start(args, format);
-    fputs("millrace: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    if (vasprintf(&text, format, args) >= 0)
+        print_text(stderr, 2, "millrace: %s", text);
     va_end(args);
+    free(text);
     return EXIT_FAILED;
 }
 
 int misuse(const Command *command, const char *format, ...) {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "millrace %s: ", command->name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\nTry: millrace %s --help\n", command->name);
+    if (vasprintf(&text, format, args) >= 0)
+        print_text(stderr, 2, "millrace %s: %s", command->name, text);
     va_end(args);
+    free(text);
+    fprintf(stderr, "Try: millrace %s --help\n", command->name);
     return EXIT_USAGE;
 }
 
@@ -52,18 +55,32 @@ static int long_options(const Command *command, struct option *out, int most) {
     return n;
 }
 
+// The options that the word is short for, "--target, --threads"; gives their number.
+static int find_long(const char *word, const struct option *options, int n, char *list, size_t room) {
+    size_t length = strcspn(word + 2, "="), used = 0;
+    int found = 0;
+    *list = 0;
+    for (int i = 0; i < n && strncmp(word, "--", 2) == 0; i++)
+        if (strncmp(options[i].name, word + 2, length) == 0)
+            used += (size_t)snprintf(list + used, room - used, "%s--%s", found++ ? ", " : "", options[i].name);
+    return found;
+}
+
 static void report_option(const Command *command, const char *word, const struct option *options, int n) {
-    Hint hint = {.wanted = word + strspn(word, "-")};
-    char list[512];
-    size_t used = 0;
-    for (int i = 0; i < n; i++) {
+    char name[256], list[512];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    Hint hint = {.wanted = name + strspn(name, "-")};
+    int found = find_long(name, options, n, list, sizeof list);
+    for (int i = 0; i < n; i++)
         hint_offer(&hint, options[i].name);
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", i ? ", " : "", options[i].name);
-    }
-    if (*hint.best)
-        misuse(command, "unknown option %s; did you mean '--%s'?", word, hint.best);
-    else
-        misuse(command, "unknown option %s; there are %s", word, list);
+    if (found > 1)
+        misuse(command, "%s is short for several: %s", name, list);
+    else if (found == 1 && word[strlen(name)])
+        misuse(command, "%s takes no value", list);
+    else if (*hint.best)
+        misuse(command, "unknown option %s; did you mean '--%s'?", name, hint.best);
+    else if (find_long("--", options, n, list, sizeof list))
+        misuse(command, "unknown option %s; there are %s", name, list);
 }
 
 int next_option(const Command *command, int argc, char **argv) {
@@ -78,6 +95,23 @@ int next_option(const Command *command, int argc, char **argv) {
     if (option == '?')
         report_option(command, argv[optind - 1], options, n);
     return option == ':' ? '?' : option;
+}
+
+int misuse_value(const Command *command, int code, const char *takes, const char *value) {
+    const Option *option = command->options;
+    while (option->name && option->code != code)
+        option++;
+    return misuse(command, "--%s takes %s, not '%s'", option->name, takes, value);
+}
+
+bool one_model(const Command *command, int argc, char **argv) {
+    if (argc - optind == 1)
+        return true;
+    if (argc == optind)
+        misuse(command, "a model is missing");
+    else
+        misuse(command, "one model is expected; '%s' is one too many", argv[optind + 1]);
+    return false;
 }
 
 static const char ABOUT[] =
@@ -102,13 +136,16 @@ static int finish(int code) {
 }
 
 static const Command *find_command(const char *name) {
+    static const char *const OTHERS[] = {"help", "--help", "--version"};
     Hint hint = {.wanted = name};
     for (int i = 0; i < N_COMMANDS; i++) {
         if (strcmp(COMMANDS[i]->name, name) == 0)
             return COMMANDS[i];
         hint_offer(&hint, COMMANDS[i]->name);
     }
-    fail("'%s' is no command%s", name, hint_text(&hint));
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+        hint_offer(&hint, OTHERS[i]);
+    fail("'%s' is no %s%s", name, *name == '-' ? "option" : "command", hint_text(&hint));
     print_list(stderr);
     return NULL;
 }
@@ -119,6 +156,8 @@ static int help(int argc, char **argv) {
         return print_completion(COMMANDS, N_COMMANDS, argv[3])
                    ? EXIT_DONE : fail("'%s' is none of bash, zsh and fish", argv[3]) + 1;
     bool page = argc > 2 && strcmp(argv[2], "--man") == 0;
+    if (argc > 2 && strcmp(argv[2], "--completion") == 0)
+        return fail("help --completion takes one shell: bash, zsh or fish") + 1;
     const char *name = argc > 2 + page ? argv[2 + page] : NULL;
     const Command *command = name ? find_command(name) : NULL;
     if (name && !command)
@@ -132,6 +171,15 @@ static int help(int argc, char **argv) {
     else
         print_list(stdout);
     return EXIT_DONE;
+}
+
+// A variable with a wrong value is wrong use, as an option would be.
+static bool environment_is_fine(void) {
+    TF_Status *status = TF_NewStatus();
+    mr_environment_check(status);
+    bool fine = TF_GetCode(status) == TF_OK || !fail("%s", TF_Message(status));
+    TF_DeleteStatus(status);
+    return fine;
 }
 
 static int run_command(int argc, char **argv) {
@@ -151,7 +199,7 @@ static int run_command(int argc, char **argv) {
         return EXIT_DONE;
     }
     const Command *command = find_command(name);
-    return command ? command->run(argc - 1, argv + 1) : EXIT_USAGE;
+    return command && environment_is_fine() ? command->run(argc - 1, argv + 1) : EXIT_USAGE;
 }
 
 // What a command has no better answer to: nothing it had begun is kept.

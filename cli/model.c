@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "wire.h"
 
 // ConfigProto: intra_op_parallelism_threads is field 2, inter_op_parallelism_threads field 5.
 static TF_SessionOptions *session_options(int threads, TF_Status *status) {
@@ -92,8 +93,11 @@ bool message_read(const char *path, const char *message, TF_Buffer *out) {
     if (!data)
         return false;
     const char *foreign = foreign_file(path, data, size);
-    bool done = size > 0 && !foreign;
-    if (foreign)
+    bool malformed = size > 0 && !foreign && !is_text(path) && !wire_valid((Bytes){(unsigned char *)data, (unsigned char *)data + size});
+    bool done = size > 0 && !foreign && !malformed;
+    if (malformed)
+        fail("%s: is no %s: a file in binary form is expected, or text in one whose name ends in .pbtxt", path, message);
+    else if (foreign)
         fail("%s: %s", path, foreign);
     else if (!size)
         fail("%s: is empty", path);
@@ -155,8 +159,9 @@ void model_close(Model *model) {
 static TF_Operation *find_node(const Model *model, const char *name, char *plain, size_t room, int *index) {
     snprintf(plain, room, "%s", name);
     char *colon = strrchr(plain, ':');
-    *index = colon ? atoi(colon + 1) : 0;
-    if (colon)
+    bool numbered = colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1) && strlen(colon) < 10;
+    *index = numbered ? atoi(colon + 1) : 0;
+    if (numbered)
         *colon = 0;
     return TF_GraphOperationByName(model->graph, plain);
 }
@@ -210,7 +215,8 @@ bool model_edge(const Model *model, const char *name, TF_Output *out) {
     if (!node)
         return report_node(model, plain);
     if (index < 0 || index >= TF_OperationNumOutputs(node)) {
-        fail("node '%s' has %d outputs, so no :%d", plain, TF_OperationNumOutputs(node), index);
+        int n = TF_OperationNumOutputs(node);
+        fail("%s: node '%s' has %d output%s, so there is no '%s:%d'", model->path, plain, n, n == 1 ? "" : "s", plain, index);
         return false;
     }
     *out = (TF_Output){node, index};

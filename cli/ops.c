@@ -1,5 +1,5 @@
 // millrace ops — what operations there are, and what each can do.
-#include "help.h"
+#include "cli.h"
 
 static const char ABOUT[] =
     "Lists the operations that can run, or tells everything about one.\n";
@@ -74,8 +74,7 @@ static bool matches(const char *name, const char *pattern) {
 // The name, and in a second column what it is for.
 static void print_op(const mr_op_info *op) {
     const char *doc = *op->doc ? op->doc : "(known by its signature only)";
-    int at = printf("%-44s ", op->name);
-    print_wrapped(stdout, doc, strlen(doc), at, terminal_width() < 80 ? 4 : 45);
+    print_text(stdout, text_width(stdout) < 80 ? 4 : 45, "%-44s %s", op->name, doc);
 }
 
 static int report_op(const char *name) {
@@ -108,8 +107,8 @@ static int list(const char *pattern, bool all, bool json) {
     if (json)
         puts("]");
     else if (shown)
-        printf("\n%zu operations, %zu of which run, %zu with a gradient.\n", shown, runs, differentiable);
-    return shown || json ? EXIT_DONE : fail("there is no operation like '%s'", pattern ? pattern : "");
+        print_text(stdout, 0, "\n%zu operations, %zu of which run, %zu with a gradient.", shown, runs, differentiable);
+    return shown || json ? EXIT_DONE : fail("there is no operation like '%s'; `millrace ops --all` lists all", pattern ? pattern : "");
 }
 
 static int run(int argc, char **argv) {
@@ -124,7 +123,7 @@ static int run(int argc, char **argv) {
         all |= option == 'a';
     }
     if (argc - optind > 1)
-        return misuse(&command_ops, "one name at most");
+        return misuse(&command_ops, "one name at most; '%s' is one too many", argv[optind + 1]);
     const char *pattern = optind < argc ? argv[optind] : NULL;
     if (!pattern || strchr(pattern, '*'))
         return list(pattern, all, json);

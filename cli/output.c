@@ -51,31 +51,58 @@ const char *human_bytes(double bytes) {
     return text;
 }
 
-// Two rows of pixels share one line of characters: the upper half block has the upper pixel's colour.
-static void draw_shades(const unsigned char *pixels, int height, int width) {
-    for (int y = 0; y < height; y += 2) {
-        for (int x = 0; x < width; x++) {
-            int upper = pixels[y * width + x], lower = y + 1 < height ? pixels[(y + 1) * width + x] : 0;
-            printf("\033[38;5;%d;48;5;%dm▀", 232 + upper * 23 / 255, 232 + lower * 23 / 255);
-        }
-        printf("\033[0m\n");
+// ---------------------------------------- pictures
+
+typedef struct {
+    const unsigned char *pixels;
+    int height, width, side;   // a character stands for `side` pixels in a row, and 2 x `side` rows
+} Picture;
+
+// The mean of a square of pixels, in units of `side`; 0 below the picture.
+static int shade(const Picture *p, int row, int column) {
+    int sum = 0, n = 0;
+    for (int y = row * p->side; y < (row + 1) * p->side && y < p->height; y++)
+        for (int x = column * p->side; x < (column + 1) * p->side && x < p->width; x++, n++)
+            sum += p->pixels[y * p->width + x];
+    return n ? sum / n : 0;
+}
+
+// The upper half block has the upper pixels' colour, what is behind it the lower ones'.
+static void draw_shades(const Picture *p, int line, int columns) {
+    for (int x = 0; x < columns; x++)
+        printf("\033[38;5;%d;48;5;%dm▀", 232 + shade(p, 2 * line, x) * 23 / 255, 232 + shade(p, 2 * line + 1, x) * 23 / 255);
+    printf("\033[0m");
+}
+
+static void draw_letters(const Picture *p, int line, int columns) {
+    static const char SHADES[] = " .:-=+*#%@";
+    bool last = (2 * line + 1) * p->side >= p->height;
+    for (int x = 0; x < columns; x++) {
+        int upper = shade(p, 2 * line, x), lower = last ? upper : shade(p, 2 * line + 1, x);
+        putchar(SHADES[(upper + lower) * 9 / 510]);
     }
 }
 
-static void draw_letters(const unsigned char *pixels, int height, int width) {
-    static const char SHADES[] = " .:-=+*#%@";
-    for (int y = 0; y < height; y += 2) {
-        for (int x = 0; x < width; x++) {
-            int upper = pixels[y * width + x], lower = y + 1 < height ? pixels[(y + 1) * width + x] : upper;
-            putchar(SHADES[(upper + lower) * 9 / 510]);
+static int pixels_per_letter(int width) {
+    int room = text_width(stdout);
+    return (width + room - 1) / room;
+}
+
+int drawn_width(int width) {
+    int side = pixels_per_letter(width);
+    return (width + side - 1) / side;
+}
+
+void draw_images(const unsigned char *const *pictures, int n, int height, int width, int cell) {
+    int side = pixels_per_letter(width), columns = drawn_width(width);
+    bool colours = has_terminal(stdout);
+    for (int line = 0; line * 2 * side < height; line++) {
+        for (int i = 0; i < n; i++) {
+            Picture picture = {pictures[i], height, width, side};
+            (colours ? draw_shades : draw_letters)(&picture, line, columns);
+            if (i + 1 < n)
+                printf("%*s", cell - columns, "");
         }
         putchar('\n');
     }
-}
-
-void draw_image(const unsigned char *pixels, int height, int width) {
-    if (has_terminal(stdout))
-        draw_shades(pixels, height, width);
-    else
-        draw_letters(pixels, height, width);
 }

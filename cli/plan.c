@@ -37,18 +37,7 @@ static const char EXAMPLES[] =
 
 static const char *const MODES[] = {"late", "fixed", "done"};
 
-static void print_node(const mr_plan_node *node, bool json, bool first) {
-    if (!json) {
-        const char *device = strstr(node->device, "device:");
-        const char *mode = node->depth && node->mode == MR_NODE_LATE ? "loop" : MODES[node->mode];
-        printf("  %-5s  %-8s %10s  %*s%-20s %s", mode, device ? device + 7 : node->device,
-               node->bytes > 0 ? human_bytes((double)node->bytes) : "", 2 * node->depth, "", node->op, node->name);
-        if (node->implementation)
-            printf("  [%s%s%s]", node->implementation, node->reordered_bytes ? " reorders " : "",
-                   node->reordered_bytes ? human_bytes((double)node->reordered_bytes) : "");
-        puts("");
-        return;
-    }
+static void print_node_json(const mr_plan_node *node, bool first) {
     printf("%s\n  {\"name\": ", first ? "" : ",");
     print_json_text(node->name);
     printf(", \"op\": \"%s\", \"device\": \"%s\", \"mode\": \"%s\", \"bytes\": %lld, \"offset\": %lld", node->op,
@@ -56,6 +45,19 @@ static void print_node(const mr_plan_node *node, bool json, bool first) {
     if (node->implementation)
         printf(", \"implementation\": \"%s\"", node->implementation);
     printf(", \"reordered_bytes\": %lld, \"depth\": %d}", (long long)node->reordered_bytes, node->depth);
+}
+
+static void print_node(const mr_plan_node *node) {
+    const char *device = strstr(node->device, "device:");
+    const char *mode = node->depth && node->mode == MR_NODE_LATE ? "loop" : MODES[node->mode];
+    char implementation[200] = "";
+    if (node->implementation)
+        snprintf(implementation, sizeof implementation, "  [%s%s%s]", node->implementation,
+                 node->reordered_bytes ? " reorders " : "",
+                 node->reordered_bytes ? human_bytes((double)node->reordered_bytes) : "");
+    print_text(stdout, 6, "  %-5s  %-8s %10s  %*s%-20s %s%s", mode, device ? device + 7 : node->device,
+               node->bytes > 0 ? human_bytes((double)node->bytes) : "", 2 * node->depth, "", node->op, node->name,
+               implementation);
 }
 
 const char *plan_memory(const mr_plan_info *info) {
@@ -140,15 +142,18 @@ static void print_plan(const mr_plan *plan, bool json) {
                info.num_reorders, (long long)info.reordered_bytes, info.num_recomputed,
                (long long)info.recompute_saves);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
-        print_node(&node, json, i == 0);
+        if (json)
+            print_node_json(&node, i == 0);
+        else
+            print_node(&node);
     if (json)
         puts("]}");
     else if (info.is_fixed)
-        printf("%zu nodes, %zu of which run; %s; %zu reorders of %s\n", info.num_nodes, info.num_run,
-               plan_memory(&info), info.num_reorders, human_bytes((double)info.reordered_bytes));
+        print_text(stdout, 2, "%zu nodes, %zu of which run; %s; %zu reorders of %s", info.num_nodes, info.num_run,
+                   plan_memory(&info), info.num_reorders, human_bytes((double)info.reordered_bytes));
     else
-        printf("%zu nodes; %s\n", info.num_nodes,
-               info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
+        print_text(stdout, 2, "%zu nodes; %s", info.num_nodes,
+                   info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
 }
 
 // What the command line chose.
@@ -215,8 +220,8 @@ static int run(int argc, char **argv) {
         choice.json |= option == 'j';
         choice.dot |= option == 'g';
     }
-    if (argc - optind != 1)
-        return misuse(&command_plan, "one model is expected");
+    if (!one_model(&command_plan, argc, argv))
+        return EXIT_USAGE;
     return plan_model(argv[optind], &choice);
 }
 

@@ -80,7 +80,12 @@ static bool restore_all(const Model *model, TF_CheckpointReader *reader, const c
     return n > 0;
 }
 
-bool model_restore(const Model *model, const char *prefix) {
+bool model_restore(const Model *model, const char *path) {
+    char prefix[4200];
+    if (!checkpoint_find(path, prefix, sizeof prefix)) {
+        fail("%s: is no checkpoint: there is no %s.index", path, path);
+        return false;
+    }
     TF_Status *status = TF_NewStatus();
     TF_CheckpointReader *reader = TF_NewCheckpointReader(prefix, status);
     bool done = good(status, prefix) && restore_all(model, reader, prefix);

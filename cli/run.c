@@ -77,7 +77,8 @@ static bool draw(const Feeds *feeds, const Fetches *fetches, TF_Tensor *const *r
         int64_t n = TF_Dim(images, 0);
         int height = (int)TF_Dim(images, 1), width = (int)TF_Dim(images, 2);
         for (int64_t i = 0; i < n && i < 16; i++) {
-            draw_image((unsigned char *)TF_TensorData(images) + i * height * width, height, width);
+            const unsigned char *picture = (unsigned char *)TF_TensorData(images) + i * height * width;
+            draw_images(&picture, 1, height, width, width);
             for (int r = 0; r < fetches->n; r++)
                 if (!fetches->files[r] && TF_NumDims(results[r]) >= 1 && TF_Dim(results[r], 0) == n)
                     print_part(edge_name(fetches->edges[r]), results[r], i);
@@ -134,6 +135,20 @@ static void choice_clear(Choice *choice) {
     free(choice->times);
 }
 
+// An input that was needed and not given is told by its option.
+static bool report_run(const char *path, const TF_Status *status) {
+    static const char LACKS[] = "must feed a value for placeholder tensor '";
+    const char *name = TF_GetCode(status) == TF_OK ? NULL : strstr(TF_Message(status), LACKS);
+    if (!name)
+        return good(status, path);
+    name += strlen(LACKS);
+    int n = (int)strcspn(name, "'");
+    const char *rest = name[n] ? strstr(name + n, "with ") : NULL;
+    fail("%s: the input '%.*s' lacks its value, %s: --input %.*s=TENSOR gives it", path, n, name,
+         rest ? rest + strlen("with ") : "a tensor", n, name);
+    return false;
+}
+
 static bool calculate(const Model *model, const Wishes *wishes, Choice *c) {
     TF_Status *status = TF_NewStatus();
     TF_Buffer *traced = wishes->profile ? TF_CreateRunOptions(1) : NULL, *metadata = traced ? TF_NewBuffer() : NULL;
@@ -148,7 +163,7 @@ static bool calculate(const Model *model, const Wishes *wishes, Choice *c) {
                       c->fetches.n, c->targets, wishes->n_targets, last ? metadata : NULL, status);
         c->times[i] = milliseconds() - begin;
     }
-    bool done = good(status, wishes->path) && (!metadata || profile_write(wishes->profile, metadata));
+    bool done = report_run(wishes->path, status) && (!metadata || profile_write(wishes->profile, metadata));
     TF_DeleteBuffer(traced);
     TF_DeleteBuffer(metadata);
     TF_DeleteStatus(status);
@@ -165,10 +180,12 @@ static void print_times(double *times, int n, bool json) {
     double first = times[0];
     qsort(times + 1, (size_t)n - 1, sizeof *times, by_size);
     double middle = n > 1 ? times[n / 2] : first, least = n > 1 ? times[1] : first, most = n > 1 ? times[n - 1] : first;
-    printf(json ? "\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, "
-                  "\"most_ms\": %.4f}"
-                : "%d runs: the first %.3f ms; of the others the median %.3f ms, %.3f at least, %.3f at most\n",
-           n, first, middle, least, most);
+    if (json)
+        printf("\"@times\": {\"runs\": %d, \"first_ms\": %.4f, \"median_ms\": %.4f, \"least_ms\": %.4f, \"most_ms\": %.4f}", n,
+               first, middle, least, most);
+    else
+        print_text(stdout, 2, "%d runs: the first %.3f ms; of the others the median %.3f ms, %.3f at least, %.3f at most", n,
+                   first, middle, least, most);
 }
 
 static bool hand_out(const Wishes *wishes, const Choice *c) {
@@ -196,7 +213,8 @@ static int run_model(const Wishes *wishes) {
     if (!model_open(wishes->path, wishes->threads, &model))
         return EXIT_FAILED;
     Choice choice = {0};
-    bool done = choose(&model, wishes, &choice) && (!wishes->checkpoint || model_restore(&model, wishes->checkpoint));
+    bool done = (!wishes->profile || can_write(wishes->profile)) && choose(&model, wishes, &choice);
+    done = done && (!wishes->checkpoint || model_restore(&model, wishes->checkpoint));
     done = done && calculate(&model, wishes, &choice) && hand_out(wishes, &choice);
     choice_clear(&choice);
     model_close(&model);
@@ -210,19 +228,20 @@ static int whole(const char *text, int most) {
     return end != text && !*end && value >= 1 && value <= most ? (int)value : 0;
 }
 
-static bool read_option(int option, char *text, Wishes *w) {
+// Gives what the value may be, where it is something else.
+static const char *read_option(int option, char *text, Wishes *w) {
     switch (option) {
     case 'i': w->inputs[w->n_inputs++] = text; break;
     case 'o': w->outputs[w->n_outputs++] = text; break;
     case 't': w->targets[w->n_targets++] = text; break;
     case 'c': w->checkpoint = text; break;
-    case 'T': return (w->threads = whole(text, 127)) > 0;
-    case 'r': return (w->repeat = whole(text, 100000000)) > 0;
+    case 'T': return (w->threads = whole(text, 127)) > 0 ? NULL : "a whole number from 1 to 127";
+    case 'r': return (w->repeat = whole(text, 100000000)) > 0 ? NULL : "a whole number from 1 to 100000000";
     case 'p': w->profile = text; break;
     case 'd': w->draw = true; break;
     case 'j': w->json = true; break;
     }
-    return true;
+    return NULL;
 }
 
 static int run(int argc, char **argv) {
@@ -233,13 +252,14 @@ static int run(int argc, char **argv) {
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        if (!read_option(option, optarg, &wishes))
-            return misuse(&command_run, "'%s' is no value for %s", optarg, argv[optind - 2]);
+        const char *takes = read_option(option, optarg, &wishes);
+        if (takes)
+            return misuse_value(&command_run, option, takes, optarg);
         if (wishes.n_inputs == MOST_EDGES || wishes.n_outputs == MOST_EDGES || wishes.n_targets == MOST_EDGES)
             return misuse(&command_run, "at most %d inputs, outputs and targets", MOST_EDGES - 1);
     }
-    if (argc - optind != 1)
-        return misuse(&command_run, "one model is expected");
+    if (!one_model(&command_run, argc, argv))
+        return EXIT_USAGE;
     wishes.path = argv[optind];
     return run_model(&wishes);
 }

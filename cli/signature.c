@@ -47,7 +47,7 @@ static void print_end(Bytes entry, bool is_output, bool json, bool first) {
     wire_text(wire_find(end, 1), edge, sizeof edge);
     dtype = dtype ? dtype : "?";
     if (!json) {
-        printf("    %-5s %-24s %s %s  %s\n", is_output ? "gives" : "takes", name, dtype, shape, edge);
+        print_text(stdout, 10, "    %-5s %-24s %s %s  %s", is_output ? "gives" : "takes", name, dtype, shape, edge);
         return;
     }
     printf("%s", first ? "" : ", ");
@@ -86,7 +86,7 @@ void signatures_print(const void *bytes, size_t size, bool json) {
             print_json_text(name);
             printf(": {");
         } else {
-            printf("  signature %s  %s\n", name, method);
+            print_text(stdout, 4, "  signature %s%s%s", name, *method ? "  " : "", method);
         }
         print_ends(signature, 1, json);
         print_ends(signature, 2, json);

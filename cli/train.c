@@ -1,11 +1,10 @@
 // millrace train — learns to tell pictures apart: the demo.
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "curve.h"
 #include "train.h"
 
 static const char ABOUT[] =
@@ -13,14 +12,17 @@ static const char ABOUT[] =
     "run` and TensorFlow load. FOLDER holds the four IDX files of a data set in the manner of MNIST, packed or not; "
     "without --data it is Fashion-MNIST, from Debian's package dataset-fashion-mnist.\n"
     "\n"
+    "At the end stand the curve of loss and accuracy, which classes are confused, and the worst mistakes.\n"
+    "\n"
     "Ctrl-C ends the training, and SIGTERM does; the model is written as far as it came, and the exit code is 130 or 143.\n";
 
-enum { DATA = 1, OUTPUT, GRAPH, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
+enum { DATA = 1, OUTPUT, GRAPH, SVG, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED, THREADS, PLAIN, JSON };
 static const Option OPTIONS[] = {
     {"data", "FOLDER", "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz", DATA},
     {"output", "FILE", "fashion.pb unless said otherwise", OUTPUT},
     {"graph", "FILE",
      "writes the graph of the training too, before it begins: `millrace plan` shows its steps", GRAPH},
+    {"svg", "FILE", "writes how loss and accuracy went, as a picture", SVG},
     {"epochs", "N", "passes over the data, 3; less than one is possible: 0.1", EPOCHS},
     {"batch", "N", "pictures per step, 64", BATCH},
     {"rate", "R", "learning rate at the beginning, 0.002; it falls to nothing along half a cosine", RATE},
@@ -36,6 +38,7 @@ static const char EXAMPLES[] =
     "millrace train\n"
     "millrace train --data ~/mnist --output mnist.pb --epochs 2\n"
     "millrace train --graph training.pb --epochs 0.1\n"
+    "millrace train --svg curve.svg\n"
     "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
 
 static const char DEFAULT_DATA[] = "/usr/share/datasets/fashion-mnist";
@@ -43,7 +46,7 @@ static const char *const FASHION[] = {"T-shirt", "trouser", "pullover", "dress",
                                       "bag", "ankle boot"};
 
 typedef struct {
-    const char *data, *output, *graph, *optimizer;
+    const char *data, *output, *graph, *svg, *optimizer;
     char *classes;
     double epochs, rate;
     int64_t batch, seed;
@@ -93,15 +96,19 @@ static void show_time(char *text, size_t room, double seconds) {
         snprintf(text, room, "%d:%02d", s / 60, s % 60);
 }
 
-// One line, drawn over the last one: the bar takes what the terminal's width leaves.
+// One line, drawn over the last one: the bar takes what the terminal's width leaves; what has no room is left out.
 static void show_bar(const Progress *p, double rate, const char *left) {
-    struct winsize size = {0};
-    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-    char text[160];
-    int n = snprintf(text, sizeof text, "%3d %%  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s",
-                     (int)(p->step * 100 / (p->steps ? p->steps : 1)), p->loss, 100 * p->right, rate, left);
-    char front[32];
-    int width = columns - n - snprintf(front, sizeof front, "epoch %d/%d ", p->epoch, p->epochs) - 2;
+    int columns = text_width(stdout) - 1, n = 0;   // a full line would begin the next one
+    char parts[4][48], text[200] = "", front[32];
+    snprintf(parts[0], sizeof parts[0], "%3d %%", (int)(p->step * 100 / (p->steps ? p->steps : 1)));
+    snprintf(parts[1], sizeof parts[1], "  loss %.4f  accuracy %5.2f %%", p->loss, 100 * p->right);
+    snprintf(parts[2], sizeof parts[2], "  ETA %s", left);
+    snprintf(parts[3], sizeof parts[3], "  %.0f images/s", rate);
+    int used = snprintf(front, sizeof front, "epoch %d/%d ", p->epoch, p->epochs);
+    for (int i = 0; i < 4; i++)
+        if (used + n + (int)strlen(parts[i]) <= columns)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s", parts[i]);
+    int width = columns - n - used - 1;
     width = width > 40 ? 40 : width;
     int full = width > 0 ? (int)(p->step * width / (p->steps ? p->steps : 1)) : 0;
     printf("\r\033[K%s", front);
@@ -127,8 +134,8 @@ void progress_show(Progress *p, bool last) {
     } else if (p->bar) {
         show_bar(p, rate, left);
     } else {
-        printf("epoch %d/%d  step %lld/%lld  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s\n", p->epoch,
-               p->epochs, (long long)p->step, (long long)p->steps, p->loss, 100 * p->right, rate, left);
+        print_text(stdout, 2, "epoch %d/%d  step %lld/%lld  loss %.4f  accuracy %5.2f %%  %.0f images/s  ETA %s", p->epoch,
+                   p->epochs, (long long)p->step, (long long)p->steps, p->loss, 100 * p->right, rate, left);
     }
     fflush(stdout);
 }
@@ -141,6 +148,11 @@ typedef struct {
     Examples examples, tests;
     int32_t *order;
     TF_Tensor *images, *labels;   // one batch
+    const char *names[256];       // of the classes
+    unsigned char *guesses;       // what is answered to the tests, and how surely
+    float *chances;
+    Report report;
+    Curve curve;
     uint64_t random;
     int64_t steps, done;          // of the whole training
     double seconds;
@@ -163,6 +175,18 @@ static void running_mean(double *mean, double value, int64_t step) {
     *mean += weight * (value - *mean);
 }
 
+enum { CURVE_POINTS = 400 };
+
+static double epochs_done(const Training *t) {
+    return (double)t->done / (double)(t->examples.n / t->wishes->batch);
+}
+
+static bool add_learned(Training *t, const Progress *p) {
+    int64_t every = t->steps / CURVE_POINTS + 1;
+    return (t->done % every && t->done != 1 && t->done != t->steps) ||
+           curve_add(&t->curve, (CurvePoint){epochs_done(t), p->loss, p->right, false});
+}
+
 static bool train_epoch(Training *t, Progress *p) {
     const Wishes *w = t->wishes;
     shuffle(t->order, t->examples.n, &t->random);
@@ -182,6 +206,8 @@ static bool train_epoch(Training *t, Progress *p) {
         p->step++;
         t->done++;
         p->seen += w->batch;
+        if (!add_learned(t, p))
+            return false;
         p->seconds += now() - begin;
         p->left = p->seconds / (double)p->step * (double)(t->steps - t->done);
         progress_show(p, p->step == p->steps || interrupted);
@@ -201,13 +227,16 @@ static void print_measure(int epoch, double loss, double right, double rate, dou
 
 static bool measure(Training *t, const Progress *p) {
     double loss, right, rate = t->seconds > 0 ? (double)t->seen / t->seconds : 0;
-    if (!trainer_measure(&t->trainer, &t->tests, &loss, &right))
+    if (!trainer_measure(&t->trainer, &t->tests, t->guesses, t->chances, &loss, &right) ||
+        !curve_add(&t->curve, (CurvePoint){epochs_done(t), loss, right, true}))
         return false;
+    if (p->bar)
+        putchar('\n');
     if (p->json)
         print_measure(p->epoch, loss, right, rate, t->seconds);
     else
-        printf("%sepoch %d/%d  test accuracy %.2f %%  test loss %.4f  (%lld pictures)\n", p->bar ? "\n" : "", p->epoch,
-               p->epochs, 100 * right, loss, (long long)t->tests.n);
+        print_text(stdout, 2, "epoch %d/%d  test accuracy %.2f %%  test loss %.4f  (%lld pictures)", p->epoch, p->epochs,
+                   100 * right, loss, (long long)t->tests.n);
     fflush(stdout);
     return true;
 }
@@ -258,12 +287,11 @@ static bool prepare(Training *t) {
     }
     int classes = examples_classes(&t->examples), more = examples_classes(&t->tests);
     classes = more > classes ? more : classes;
-    const char *names[256];
-    if (w->classes && !split_classes(w->classes, names, classes))
+    if (w->classes && !split_classes(w->classes, t->names, classes))
         return false;
     bool fashion = !w->classes && classes == 10 && strstr(w->data, "fashion");
     TrainerWishes net = {.height = t->examples.height, .width = t->examples.width, .classes = classes,
-                         .names = w->classes ? names : fashion ? FASHION : NULL, .optimizer = w->optimizer,
+                         .names = w->classes ? t->names : fashion ? FASHION : NULL, .optimizer = w->optimizer,
                          .seed = w->seed, .threads = w->threads};
     if (!trainer_make(&net, &t->trainer))
         return false;
@@ -271,7 +299,10 @@ static bool prepare(Training *t) {
     t->images = TF_AllocateTensor(TF_UINT8, dims, 3, (size_t)(w->batch * net.height * net.width));
     t->labels = TF_AllocateTensor(TF_UINT8, dims, 1, (size_t)w->batch);
     t->order = malloc((size_t)t->examples.n * sizeof *t->order);
-    if (!t->images || !t->labels || !t->order) {
+    t->guesses = malloc((size_t)t->tests.n);
+    t->chances = malloc((size_t)t->tests.n * sizeof *t->chances);
+    t->report = (Report){&t->tests, t->guesses, t->chances, net.names, classes};
+    if (!t->images || !t->labels || !t->order || !t->guesses || !t->chances) {
         fail("out of memory");
         return false;
     }
@@ -280,19 +311,6 @@ static bool prepare(Training *t) {
     t->random = (uint64_t)w->seed;
     t->steps = (int64_t)ceil(w->epochs * (double)(t->examples.n / w->batch));
     return true;
-}
-
-// Whether the model can be written, asked before the work and not after it.
-static bool can_write(const char *path) {
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = 0;
-    bool can = access(path, W_OK) == 0 || (errno == ENOENT && access(slash ? folder : ".", W_OK) == 0);
-    if (!can)
-        fail("%s: %s", path, strerror(errno));
-    return can;
 }
 
 // What will be done, and in how much memory.
@@ -307,9 +325,10 @@ static bool announce(const Training *t) {
                info.lower_bound ? (double)info.arena_bytes / (double)info.lower_bound : 1, (long long)info.own_bytes,
                info.num_late);
     else
-        printf("%lld pictures of %d x %d from %s, %lld to test with\n%zu nodes a step; %s\n", (long long)t->examples.n,
-               t->examples.height, t->examples.width, t->wishes->data, (long long)t->tests.n, info.num_run,
-               plan_memory(&info));
+        print_text(stdout, 2, "%lld pictures of %d x %d from %s, %lld to test with", (long long)t->examples.n,
+                   t->examples.height, t->examples.width, t->wishes->data, (long long)t->tests.n);
+    if (!t->wishes->json)
+        print_text(stdout, 2, "%zu nodes a step; %s", info.num_run, plan_memory(&info));
     return true;
 }
 
@@ -319,26 +338,53 @@ static void print_written(const char *path) {
     printf("}\n");
 }
 
+static bool report(const Training *t) {
+    if (t->wishes->svg && !curve_save(&t->curve, t->wishes->svg))
+        return false;
+    if (t->wishes->json)
+        return report_print_json(&t->report);
+    putchar('\n');
+    curve_draw(&t->curve);
+    return report_print(&t->report);
+}
+
+static void print_end(const Training *t) {
+    const Wishes *w = t->wishes;
+    if (w->json) {
+        print_written(w->output);
+        return;
+    }
+    print_text(stdout, 2, "%.0f images/s on average; the model is in %s%s%s",
+               t->seconds > 0 ? (double)t->seen / t->seconds : 0, w->output, w->svg ? ", the curve in " : "",
+               w->svg ? w->svg : "");
+    print_text(stdout, 4, "Try: millrace run %s --input images=@%s/t10k-images-idx3-ubyte.gz[0:2] --output label --draw",
+               w->output, w->data);
+}
+
+static void training_clear(Training *t) {
+    if (t->images)
+        TF_DeleteTensor(t->images);
+    if (t->labels)
+        TF_DeleteTensor(t->labels);
+    free(t->order);
+    free(t->guesses);
+    free(t->chances);
+    curve_clear(&t->curve);
+    trainer_clear(&t->trainer);
+    examples_clear(&t->examples);
+    examples_clear(&t->tests);
+}
+
 static int train(const Wishes *wishes) {
     Training t = {.wishes = wishes};
-    bool done = can_write(wishes->output) && prepare(&t);
+    bool done = can_write(wishes->output) && (!wishes->svg || can_write(wishes->svg)) &&
+                (!wishes->graph || can_write(wishes->graph)) && prepare(&t);
     done = done && (!wishes->graph || trainer_save_graph(&t.trainer, wishes->graph));
     done = done && announce(&t) && train_all(&t);
-    done = done && trainer_save(&t.trainer, wishes->output);
-    if (done && wishes->json)
-        print_written(wishes->output);
-    else if (done)
-        printf("%.0f images/s on average; the model is in %s\nTry: millrace run %s --input images=@%s/"
-               "t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n",
-               t.seconds > 0 ? (double)t.seen / t.seconds : 0, wishes->output, wishes->output, wishes->data);
-    if (t.images)
-        TF_DeleteTensor(t.images);
-    if (t.labels)
-        TF_DeleteTensor(t.labels);
-    free(t.order);
-    trainer_clear(&t.trainer);
-    examples_clear(&t.examples);
-    examples_clear(&t.tests);
+    done = done && trainer_save(&t.trainer, wishes->output) && report(&t);
+    if (done)
+        print_end(&t);
+    training_clear(&t);
     return !done ? EXIT_FAILED : interrupted ? 128 + interrupted : EXIT_DONE;
 }
 
@@ -349,24 +395,46 @@ static bool number(const char *text, double least, double *out) {
     return end != text && !*end && *out >= least && *out < 1e9;
 }
 
-static bool read_option(int option, const char *text, Wishes *w) {
+static bool whole(const char *text, double least, double *out) {
+    return number(text, least, out) && *out == floor(*out);
+}
+
+static bool is_optimizer(const char *name) {
+    static const char *const NAMES[] = {"adam", "gradient-descent", "momentum", "adagrad", "rmsprop"};
+    size_t i = 0;
+    while (i < sizeof NAMES / sizeof *NAMES && strcmp(NAMES[i], name) != 0)
+        i++;
+    return i < sizeof NAMES / sizeof *NAMES;
+}
+
+// Gives what the value may be, where it is something else.
+static const char *read_option(int option, const char *text, Wishes *w) {
     double value = 0;
-    bool fine = true;
     switch (option) {
-    case DATA: w->data = text; break;
-    case OUTPUT: w->output = text; break;
-    case GRAPH: w->graph = text; break;
-    case OPTIMIZER: w->optimizer = text; break;
-    case CLASSES: w->classes = (char *)text; break;
-    case PLAIN: w->plain = true; break;
-    case JSON: w->json = true; break;
-    case EPOCHS: fine = number(text, 1e-6, &value), w->epochs = value; break;
-    case RATE: fine = number(text, 0, &value), w->rate = value; break;
-    case BATCH: fine = number(text, 1, &value), w->batch = (int64_t)value; break;
-    case SEED: fine = number(text, 0, &value), w->seed = (int64_t)value; break;
-    case THREADS: fine = number(text, 1, &value) && value < 128, w->threads = (int)value; break;
+    case DATA: w->data = text; return NULL;
+    case OUTPUT: w->output = text; return NULL;
+    case GRAPH: w->graph = text; return NULL;
+    case SVG: w->svg = text; return NULL;
+    case CLASSES: w->classes = (char *)text; return NULL;
+    case PLAIN: w->plain = true; return NULL;
+    case JSON: w->json = true; return NULL;
+    case OPTIMIZER:
+        w->optimizer = text;
+        return is_optimizer(text) ? NULL : "adam, gradient-descent, momentum, adagrad or rmsprop";
+    case EPOCHS:
+        return number(text, 1e-6, &w->epochs) ? NULL : "a number above 0";
+    case RATE:
+        return number(text, 0, &w->rate) ? NULL : "a number from 0";
     }
-    return fine;
+    bool fine = whole(text, option == SEED ? 0 : 1, &value) && (option != THREADS || value < 128);
+    if (option == BATCH)
+        w->batch = (int64_t)value;
+    else if (option == SEED)
+        w->seed = (int64_t)value;
+    else
+        w->threads = (int)value;
+    return fine ? NULL : option == SEED ? "a whole number from 0" : option == BATCH ? "a whole number from 1"
+                                                                                     : "a whole number from 1 to 127";
 }
 
 static int run(int argc, char **argv) {
@@ -379,11 +447,12 @@ static int run(int argc, char **argv) {
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        if (!read_option(option, optarg, &w))
-            return misuse(&command_train, "'%s' is no value for %s", optarg, argv[optind - 2]);
+        const char *takes = read_option(option, optarg, &w);
+        if (takes)
+            return misuse_value(&command_train, option, takes, optarg);
     }
     if (optind < argc)
-        return misuse(&command_train, "unexpected argument '%s'", argv[optind]);
+        return misuse(&command_train, "there is nothing to do with '%s': it takes options only", argv[optind]);
     return train(&w);
 }
 

@@ -38,9 +38,22 @@ bool trainer_step(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, 
                   double *right);
 // The plan of such a step.
 bool trainer_plan(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out);
-bool trainer_measure(const Trainer *trainer, const Examples *examples, double *loss, double *right);
+// `guesses`, `chances`: of each example the most probable class and its probability; room for all of them.
+bool trainer_measure(const Trainer *trainer, const Examples *examples, unsigned char *guesses, float *chances, double *loss,
+                     double *right);
 bool trainer_save(const Trainer *trainer, const char *path);
 bool trainer_save_graph(const Trainer *trainer, const char *path);   // all of it, to train with
+
+// What was answered to the pictures that are tested with: which classes are confused, and the worst mistakes.
+typedef struct {
+    const Examples *tests;
+    const unsigned char *guesses;           // as trainer_measure gives them
+    const float *chances;
+    const char *const *names;               // of the classes; NULL: their numbers
+    int classes;
+} Report;
+bool report_print(const Report *report);    // false after a message
+bool report_print_json(const Report *report);   // one line
 
 // The state of a training as it is shown; a bar in a terminal, a line now and then elsewhere.
 typedef struct {

@@ -166,20 +166,35 @@ static void view(const Examples *e, int64_t first, int64_t n, TF_Tensor *out[2])
     out[1] = TF_NewTensor(TF_UINT8, dims, 1, (char *)TF_TensorData(e->labels) + first, (size_t)n, nothing, NULL);
 }
 
-bool trainer_measure(const Trainer *t, const Examples *e, double *loss, double *right) {
+// The most probable class of each row, and its probability; takes the tensor.
+static void take_guesses(TF_Tensor *probabilities, unsigned char *guesses, float *chances) {
+    const float *row = TF_TensorData(probabilities);
+    int64_t n = TF_Dim(probabilities, 0), classes = TF_Dim(probabilities, 1);
+    for (int64_t i = 0; i < n; i++, row += classes) {
+        guesses[i] = 0;
+        for (int64_t class = 1; class < classes; class++)
+            guesses[i] = row[class] > row[guesses[i]] ? (unsigned char)class : guesses[i];
+        chances[i] = row[guesses[i]];
+    }
+    TF_DeleteTensor(probabilities);
+}
+
+bool trainer_measure(const Trainer *t, const Examples *e, unsigned char *guesses, float *chances, double *loss,
+                     double *right) {
     TF_Status *status = TF_NewStatus();
-    TF_Output feeds[] = {t->images, t->labels}, fetches[] = {t->loss, t->right};
+    TF_Output feeds[] = {t->images, t->labels}, fetches[] = {t->loss, t->right, t->ends[1]};
     double losses = 0, rights = 0;
     bool done = true;
     for (int64_t at = 0; at < e->n && done; at += MEASURED_AT_ONCE) {
         int64_t n = e->n - at < MEASURED_AT_ONCE ? e->n - at : MEASURED_AT_ONCE;
-        TF_Tensor *values[2], *results[2];
+        TF_Tensor *values[2], *results[3];
         view(e, at, n, values);
-        TF_SessionRun(t->session, NULL, feeds, values, 2, fetches, results, 2, NULL, 0, NULL, status);
+        TF_SessionRun(t->session, NULL, feeds, values, 2, fetches, results, 3, NULL, 0, NULL, status);
         done = good(status, "measuring");
         if (done) {
             losses += take(results[0]) * (double)n;
             rights += take(results[1]) * (double)n;
+            take_guesses(results[2], guesses + at, chances + at);
         }
         TF_DeleteTensor(values[0]);
         TF_DeleteTensor(values[1]);

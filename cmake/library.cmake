@@ -70,7 +70,17 @@ endforeach()
 
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
-set(MILLRACE_NEEDS m Threads::Threads ${CMAKE_DL_LIBS} ZLIB::ZLIB)
+find_library(NGHTTP2 nghttp2 REQUIRED)
+set(MILLRACE_NEEDS m Threads::Threads ${CMAKE_DL_LIBS} ZLIB::ZLIB ${NGHTTP2})
+
+# How often peers may reset streams can be set since 1.57, and where security fixes brought it to releases before that.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_LIBRARIES ${NGHTTP2})
+check_symbol_exists(nghttp2_option_set_stream_reset_rate_limit nghttp2/nghttp2.h MILLRACE_NGHTTP2_LIMITS_RESETS)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(MILLRACE_NGHTTP2_LIMITS_RESETS)
+    set_source_files_properties(src/rpc/http.c src/rpc/http_test.c PROPERTIES COMPILE_DEFINITIONS HAVE_NGHTTP2_RESET_LIMIT)
+endif()
 
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -165,6 +175,6 @@ target_link_libraries(millrace_open PUBLIC millrace_flags ${MILLRACE_NEEDS})
 add_library(millrace_archive STATIC IMPORTED GLOBAL)
 set_target_properties(millrace_archive PROPERTIES IMPORTED_LOCATION ${STATIC})
 target_include_directories(millrace_archive INTERFACE ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(millrace_archive INTERFACE m pthread ${CMAKE_DL_LIBS} z)  # ZLIB::ZLIB is not known outside
+target_link_libraries(millrace_archive INTERFACE m pthread ${CMAKE_DL_LIBS} z nghttp2)  # ZLIB::ZLIB is not known outside
 add_dependencies(millrace_archive millrace_static)
 add_library(millrace::static ALIAS millrace_archive)

@@ -41,13 +41,15 @@ if(BENCH_SOURCES)
     add_dependencies(benches bench millrace millrace_as_tensorflow)
 endif()
 
-# What the inner loops cost, by CPU level: linked with the objects, since the library does not export them.
-if(EXISTS ${PROJECT_SOURCE_DIR}/bench/loops/loops.c)
-    add_executable(bench_loops EXCLUDE_FROM_ALL bench/loops/loops.c)
-    set_target_properties(bench_loops PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
-    target_link_libraries(bench_loops PRIVATE millrace_open)
-    add_dependencies(benches bench_loops)
-endif()
+# bench/loops/x.c: what the inner loops cost, by CPU level; linked with the objects, since the library does not export them.
+file(GLOB LOOP_BENCHES CONFIGURE_DEPENDS bench/loops/*.c)
+foreach(source IN LISTS LOOP_BENCHES)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
+    set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    target_link_libraries(bench_${name} PRIVATE millrace_open)
+    add_dependencies(benches bench_${name})
+endforeach()
 
 # tests/fuzz/x.c has one LLVMFuzzerTestOneInput; its first inputs lie in tests/fuzz/x/.
 if(MILLRACE_FUZZ)

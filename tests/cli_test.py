@@ -5,20 +5,24 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import termios
 import time
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 COMMAND = os.path.join(BUILD, "bin", "millrace")
-COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train"]
+COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train", "server"]
+os.environ.pop("COLUMNS", None)   # what is printed goes by it
 
 
 def millrace(*arguments, code=0, stdin=None):
@@ -127,11 +131,11 @@ def test_ops():
     assert "no operation" in millrace("ops", "Conv2E", code=1)
 
 
-def in_terminal(width, *arguments):
+def in_terminal(width, *arguments, code=0):
     """what the command prints in a terminal of that width"""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=slave, env=dict(os.environ, TERM="xterm"))
+    process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=slave, stderr=slave, env=dict(os.environ, TERM="xterm"))
     os.close(slave)
     out = b""
     while True:
@@ -143,26 +147,157 @@ def in_terminal(width, *arguments):
             break
         out += piece
     os.close(master)
-    assert process.wait(timeout=60) == 0
-    return out.decode().replace("\r", "")
+    assert process.wait(timeout=60) == code, out
+    return out.decode().replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("width", [40, 72])
-def test_text_is_broken_at_the_width_of_the_terminal(width):
+def is_broken_at(width, text):
+    """No line is wider, but for a word that is."""
+    return all(len(line) <= width or " " not in line.strip() for line in text.splitlines())
+
+
+WIDTHS = [40, 80, 200]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_help_is_broken_at_the_width_of_the_terminal(width):
     for words in ("--help",), ("ops", "Conv2D"), *((name, "--help") for name in COMMANDS):
         text = in_terminal(width, *words).split("Examples:")[0]
-        assert all(len(line) <= width or " " not in line.strip() for line in text.splitlines()), text
+        assert is_broken_at(width, text) and (width > 40 or not is_broken_at(width - 10, text)), text
         assert text.split() == millrace(*words).split("Examples:")[0].split()
+        if width == 80:   # what is no terminal is taken for one of 80 columns
+            assert text == millrace(*words).split("Examples:")[0]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tables_are_broken_at_the_width_of_the_terminal(width, model, checkpoint, tmp_path):
+    """In a pipe a row is a line. Names and paths stay whole."""
+    long = "a_scope/with_a_long_name/" * 3
+    graph = tmp_path / "graph.pbtxt"
+    graph.write_text(FUNCTIONS.replace("MORE", "").replace("'x'", "'%sx'" % long))
+    for words in ("inspect", "--nodes", model), ("inspect", "--nodes", graph), ("inspect", checkpoint), ("plan", model), ("ops", "Re*"):
+        text, piped = in_terminal(width, *words), millrace(*words)
+        assert is_broken_at(width, text), text
+        assert text.split() == piped.split()
+        assert max(map(len, piped.splitlines())) <= width or len(text.splitlines()) > len(piped.splitlines())
+    assert long + "x" in in_terminal(width, "inspect", graph)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_messages_are_broken_at_the_width_of_the_terminal(width, model, tmp_path):
+    for code, words in (1, ("inspect", tmp_path / "no_such_file.pb")), (1, ("run", model, "--input", "xyzzy=1")), \
+            (2, ("plan", "--zzzzzz")), (1, ("eval", "Softmax(3)")), (1, ("train", "--data", tmp_path)):
+        text, piped = in_terminal(width, *words, code=code), millrace(*words, code=code)
+        assert is_broken_at(width, text) and text.split() == piped.split()
+        assert len(piped.splitlines()) == (2 if code == 2 else 1)
+
+
+def test_columns_speaks_for_the_terminal(model):
+    def width_of(columns):
+        done = subprocess.run([COMMAND, "inspect", "--nodes", model], capture_output=True, text=True, env=dict(os.environ, COLUMNS=columns))
+        return max(map(len, done.stdout.splitlines()))
+    unbroken = width_of("0")
+    assert width_of("50") <= 50 < unbroken and width_of("1000") == unbroken
+    assert width_of("wide") == width_of("-3") == width_of("") == unbroken
 
 
 @pytest.mark.parametrize("words, meant", [
     (("opps",), "'ops'"), (("run", "--inptu", "x"), "'--input'"), (("help", "inspct"), "'inspect'"),
     (("train", "--thread", "x"), None), (("train", "--bacht", "x"), "'--batch'"), (("plan", "--zzzzzz"), "--fetch, --target"),
-    (("run", "--input"), "lacks its value"), (("run", "--repeat", "0", "x"), "no value for --repeat"),
+    (("run", "--input"), "lacks its value"), (("run", "--repeat", "0", "x"), "takes a whole number"),
 ])
 def test_what_was_meant(words, meant):
     message = millrace(*words, code=2)
     assert (meant or "") in message and ("--help" in message), message
+
+
+FEW = "'%s' is one too many"
+MESSAGES = [   # the command line, the exit code, what is said of it
+    ("--verison", 2, "millrace: '--verison' is no option; did you mean '--version'?"),
+    ("hlep", 2, "millrace: 'hlep' is no command; did you mean 'help'?"),
+    ("xyzzy", 2, "millrace: 'xyzzy' is no command"),
+    ("help xyzzy", 2, "millrace: 'xyzzy' is no command"),
+    ("help --completion", 2, "millrace: help --completion takes one shell: bash, zsh or fish"),
+    ("help --completion tcsh", 2, "millrace: 'tcsh' is none of bash, zsh and fish"),
+    ("eval", 2, "millrace eval: a call is missing"),
+    ("eval ''", 2, "millrace eval: a call is empty"),
+    ("eval --lnes x", 2, "millrace eval: unknown option --lnes; did you mean '--lines'?"),
+    ("eval 'Sofmax([1])'", 1, "millrace: Sofmax([1]): there is no operation 'Sofmax'; did you mean 'Softmax'?"),
+    ("eval 'Neg(xyzzyxyzzy(1))'", 1, "millrace: Neg(xyzzyxyzzy(1)): there is no operation 'xyzzyxyzzy'; `millrace ops --all` lists all"),
+    ("eval 'Softmax([1 2'", 1, "millrace: Softmax([1 2: in the literal at column 9: column 5: the list does not end"),
+    ("ops Sofmax", 1, "millrace: there is no operation 'Sofmax'; did you mean 'Softmax'?"),
+    ("ops xyzzyxyzzy", 1, "millrace: there is no operation 'xyzzyxyzzy'; `millrace ops --all` lists all"),
+    ("ops 'Xyzzy*'", 1, "millrace: there is no operation like 'Xyzzy*'; `millrace ops --all` lists all"),
+    ("ops a b", 2, "millrace ops: one name at most; " + FEW % "b"),
+    ("ops --jason", 2, "millrace ops: unknown option --jason; did you mean '--json'?"),
+    ("inspect", 2, "millrace inspect: a model is missing"),
+    ("inspect a b", 2, "millrace inspect: one model is expected; " + FEW % "b"),
+    ("inspect none.pb", 1, "millrace: none.pb: No such file or directory"),
+    ("inspect ''", 1, "millrace: the name of a file is empty"),
+    ("inspect {text}", 1, "millrace: {text}: is no GraphDef: a file in binary form is expected, or text in one whose name ends in .pbtxt"),
+    ("inspect --nods {model}", 2, "millrace inspect: unknown option --nods; did you mean '--nodes'?"),
+    ("run", 2, "millrace run: a model is missing"),
+    ("run a b", 2, "millrace run: one model is expected; " + FEW % "b"),
+    ("run none.pb", 1, "millrace: none.pb: No such file or directory"),
+    ("run {text}", 1, "millrace: {text}: is no GraphDef: a file in binary form is expected, or text in one whose name ends in .pbtxt"),
+    ("run {model}", 1, "millrace: {model}: the input 'images' lacks its value, dtype uint8 and shape [?,12,12]: --input images=TENSOR gives it"),
+    ("run {model} --input x", 1, "millrace: 'x' is no input: NAME=TENSOR or NAME=@FILE is expected"),
+    ("run {model} --input imges=1", 1, "millrace: {model} has no node 'imges'; did you mean 'images'?"),
+    ("run {model} --input 'images=[1 2]'", 1, "millrace: {model}: the input 'images' is of shape [? 12 12], but the tensor of shape [2]"),
+    ("run {model} --input 'images=[1 2'", 1, "millrace: images: column 5: the list does not end"),
+    ("run {model} --input images=@none.npy", 1, "millrace: none.npy: No such file or directory"),
+    ("run {model} --input images=@{text}", 1, "millrace: {text}: is neither .npy nor an IDX file of bytes"),
+    ("run {model} --output lable", 1, "millrace: {model} has no node 'lable'; did you mean 'label'?"),
+    ("run {model} --output label:3", 1, "millrace: {model}: node 'label' has 1 output, so there is no 'label:3'"),
+    ("run {model} --output label:x", 1, "millrace: {model} has no node 'label:x'; did you mean 'label'?"),
+    ("run {model} --target xyzzyxyzzy", 1, "millrace: {model} has no node 'xyzzyxyzzy'; there are label, probabilities, class, images: "
+                                     "`millrace inspect --nodes` lists all"),
+    ("run {model} --checkpoint none", 1, "millrace: none: is no checkpoint: there is no none.index"),
+    ("run {model} --profile none/x", 1, "millrace: none/x: can't be written: No such file or directory"),
+    ("run {model} --repeat", 2, "millrace run: --repeat lacks its value"),
+    ("run {model} --repeat x", 2, "millrace run: --repeat takes a whole number from 1 to 100000000, not 'x'"),
+    ("run {model} --threads=0", 2, "millrace run: --threads takes a whole number from 1 to 127, not '0'"),
+    ("run {model} --draw=3", 2, "millrace run: --draw takes no value"),
+    ("run {model} --t x", 2, "millrace run: --t is short for several: --target, --threads"),
+    ("run {model} --inptu=3", 2, "millrace run: unknown option --inptu; did you mean '--input'?"),
+    ("plan", 2, "millrace plan: a model is missing"),
+    ("plan a b", 2, "millrace plan: one model is expected; " + FEW % "b"),
+    ("plan none.pb", 1, "millrace: none.pb: No such file or directory"),
+    ("plan {model} --fetch lable", 1, "millrace: {model} has no node 'lable'; did you mean 'label'?"),
+    ("plan {model} --zzzzzz", 2, "millrace plan: unknown option --zzzzzz; there are --input, --fetch, --target, --dot, --json, --help"),
+    ("train x", 2, "millrace train: there is nothing to do with 'x': it takes options only"),
+    ("train --data none", 1, "millrace: none/train-images-idx3-ubyte.gz: No such file or directory (install dataset-fashion-mnist, or name a "
+                             "folder of IDX files with --data)"),
+    ("train --epochs 0", 2, "millrace train: --epochs takes a number above 0, not '0'"),
+    ("train --rate nan", 2, "millrace train: --rate takes a number from 0, not 'nan'"),
+    ("train --batch 0.5", 2, "millrace train: --batch takes a whole number from 1, not '0.5'"),
+    ("train --seed=-1", 2, "millrace train: --seed takes a whole number from 0, not '-1'"),
+    ("train --threads 200", 2, "millrace train: --threads takes a whole number from 1 to 127, not '200'"),
+    ("train --optimizer adm", 2, "millrace train: --optimizer takes adam, gradient-descent, momentum, adagrad or rmsprop, not 'adm'"),
+    ("train --output .", 1, "millrace: .: can't be written: Is a directory"),
+    ("train --svg none/x", 1, "millrace: none/x: can't be written: No such file or directory"),
+    ("train --graph none/x", 1, "millrace: none/x: can't be written: No such file or directory"),
+    ("train --outptu x", 2, "millrace train: unknown option --outptu; did you mean '--output'?"),
+]
+
+
+@pytest.mark.parametrize("line, code, message", MESSAGES)
+def test_messages(line, code, message, model, tmp_path):
+    """One line, and for what is used wrongly where there is help."""
+    (tmp_path / "text").write_text("hello")
+    def fill(text):
+        return text.format(model=model, text=tmp_path / "text")
+    done = subprocess.run([COMMAND, *map(fill, shlex.split(line))], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    first, _, rest = done.stderr.partition("\n")
+    assert (first, done.returncode, done.stdout) == (fill(message), code, "")
+    help_of = re.match("millrace (\\w+):", message)
+    assert code == 1 and not rest or code == 2 and (rest == "Try: millrace %s --help\n" % help_of[1] if help_of else
+                                                    rest.startswith("usage: millrace COMMAND") or "completion" in line)
+
+
+def test_no_command_at_all():
+    done = subprocess.run([COMMAND], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", millrace("help"))
 
 
 def test_what_was_meant_in_a_model(model):
@@ -489,10 +624,12 @@ def test_every_variable_of_the_environment_is_told():
             for name in files:
                 if name.endswith(".c") and not name.endswith("_test.c"):
                     with open(os.path.join(folder, name), errors="replace") as file:
-                        read |= set(re.findall(r'getenv\("(\w+)"\)', file.read()))
+                        read |= set(re.findall(r'getenv\("(\w+)"\)|"(MILLRACE_\w+)"', file.read()))
     with open(os.path.join(root, "docs", "environment.md")) as file:
         told = set(re.findall(r"^\| `(.*?)` \|", file.read().replace("`, `", " ").replace("` ` ", " "), re.M))
     told = {name for row in told for name in row.split()}
+    read = {name for pair in read for name in pair if name}
+    assert {"MILLRACE_LOG", "MILLRACE_CPU", "MILLRACE_PASSES", "MILLRACE_STRESS"} < read
     assert read <= told and {name for name in told if name.startswith("MILLRACE_")} <= read, (read, told)
 
 
@@ -501,7 +638,131 @@ def test_every_variable_of_the_environment_is_told():
 def test_train_json(data, tmp_path):
     out = millrace("train", "--data", data, "--output", tmp_path / "m.pb", "--epochs", 1, "--json")
     lines = [json.loads(line) for line in out.splitlines()]
-    assert {"epoch", "test_accuracy", "test_loss"} <= set(lines[-2]) and lines[-1]["model"].endswith("m.pb")
+    assert {"epoch", "test_accuracy", "test_loss"} <= set(lines[-3]) and lines[-1]["model"].endswith("m.pb")
+    assert {"classes", "confusion", "mistakes"} == set(lines[-2])
+
+
+# ---- what a training tells at its end
+
+NAMES = ["left top", "b", "ccc", "d"]
+
+
+def some_wrong_labels():
+    """Of the pictures that are tested with; a network that learns them right makes mistakes."""
+    labels = squares(100, 2)[1]
+    labels[::5] = (labels[::5] + 1) % 4
+    labels[::15] = 3
+    return labels
+
+
+@pytest.fixture(scope="module")
+def taught(data, tmp_path_factory):
+    """The files that a training leaves, how it was called, what it said, as JSON too, and the probabilities of its answers."""
+    folder = tmp_path_factory.mktemp("taught")
+    data = shutil.copytree(data, folder / "data")
+    (data / "t10k-labels-idx1-ubyte").write_bytes(idx(some_wrong_labels()))
+    words = ("train", "--data", data, "--epochs", 0.4, "--batch", 16, "--classes", ",".join(NAMES), "--threads", 1)
+    said = millrace(*words, "--output", folder / "m.pb", "--svg", folder / "curve.svg")
+    told = [json.loads(line) for line in millrace(*words, "--output", folder / "n.pb", "--json").splitlines()][-2]
+    answers = json.loads(millrace("run", folder / "m.pb", "--input", "images=@%s/t10k-images-idx3-ubyte.gz" % data, "--json"))
+    return folder, words, said, told, np.array(answers["probabilities"]["value"])
+
+
+def confusion(probabilities):
+    matrix = np.zeros((4, 4), int)
+    for label, guess in zip(some_wrong_labels(), probabilities.argmax(1)):
+        matrix[label, guess] += 1
+    return matrix
+
+
+def test_train_tells_which_classes_are_confused(taught):
+    _, words, said, told, probabilities = taught
+    matrix = confusion(probabilities)
+    assert told["confusion"] == matrix.tolist() and told["classes"] == NAMES
+    width = len(str(matrix.max()))
+    lines = ["Confusion matrix of 100 pictures: a row for each label, a column for each prediction",
+             " " * 10 + "".join(" %*d" % (width, i) for i in range(4)) + "  right"]
+    for i, name in enumerate(told["classes"]):
+        right = 100 * matrix[i, i] / matrix[i].sum()
+        lines.append("%d %-8s" % (i, name) + "".join(" %*s" % (width, n or ".") for n in matrix[i]) +
+                     "  %4s %%" % ("100" if right == 100 else "%.1f" % right))
+    assert "\n".join(lines) + "\n" in said
+    assert len(re.findall(r"taken for", said)) == 0
+
+
+def test_train_tells_confusions_where_a_matrix_has_no_room(taught, tmp_path):
+    _, words, _, _, probabilities = taught
+    matrix = confusion(probabilities)
+    out = subprocess.run([COMMAND, *map(str, words), "--output", str(tmp_path / "m.pb")], capture_output=True, text=True, env=dict(os.environ, COLUMNS="25")).stdout
+    assert is_broken_at(25, out) and "Confusion matrix" not in out
+    pairs = sorted(((-matrix[i, j], i, j) for i in range(4) for j in range(4) if i != j and matrix[i, j]))
+    wanted = " ".join("%d %s taken for %s" % (-n, NAMES[i], NAMES[j]) for n, i, j in pairs)
+    assert len(pairs) > 3 and wanted in " ".join(out.split())
+
+
+def shades(image):
+    """As pictures are drawn where there is no terminal: two rows of pixels in one of letters."""
+    return ["".join(" .:-=+*#%@"[(int(a) + int(b)) * 9 // 510] for a, b in zip(image[y], image[y + 1])) for y in range(0, len(image), 2)]
+
+
+def test_train_draws_its_worst_mistakes(taught):
+    _, _, said, told, probabilities = taught
+    images, labels = squares(100, 2)[0], some_wrong_labels()
+    guesses = probabilities.argmax(1)
+    wrong = sorted((i for i in range(100) if guesses[i] != labels[i]), key=lambda i: -probabilities[i, guesses[i]])[:6]
+    assert [(m["picture"], m["label"], m["predicted"]) for m in told["mistakes"]] == [(i, NAMES[labels[i]], NAMES[guesses[i]]) for i in wrong]
+    assert all(abs(m["probability"] - probabilities[m["picture"]].max()) < 1e-4 for m in told["mistakes"])
+    captions = [["picture %d" % i, "label " + NAMES[labels[i]], "predicted %s %.1f %%" % (NAMES[guesses[i]], 100 * probabilities[i].max())]
+                for i in wrong]
+    cell = max(12, *(len(line) for caption in captions for line in caption)) + 2
+    fit = (80 + 2) // cell
+    blocks = []
+    for first in range(0, min(6, 2 * fit), fit):
+        drawn = [shades(images[i]) + captions[wrong.index(i)] for i in wrong[first:min(first + fit, 2 * fit)]]
+        blocks.append("\n".join("".join(line.ljust(cell) for line in lines[:-1]) + lines[-1] for lines in zip(*drawn)))
+    assert "The worst mistakes: wrong, and surest of it\n\n" + "\n\n".join(blocks) + "\n" in said
+
+
+def test_train_draws_its_curve(taught):
+    folder, _, said, _, _ = taught
+    root = ElementTree.parse(folder / "curve.svg").getroot()
+    kinds = [child.tag.split("}")[1] for child in root]
+    assert kinds.count("polyline") == 2 and kinds.count("circle") == 2 and kinds.count("path") == 2
+    texts = [child.text for child in root if child.tag.endswith("text")]
+    assert texts[0] == "loss" and "accuracy in %" in texts
+    points = [[tuple(map(float, pair.split(","))) for pair in child.get("points").split()] for child in root if child.tag.endswith("polyline")]
+    assert all(len(line) == 13 and line[-1][0] == 580 for line in points)     # each of the 13 steps
+    assert all(40 <= y <= 220 for _, y in points[0]) and all(300 <= y <= 480 for _, y in points[1])
+    assert points[0][-1][1] > points[0][0][1]                                   # the loss has fallen, to the bottom
+    lines = said.splitlines()
+    for title in "loss", "accuracy in %":
+        at = lines.index(" " * 8 + title) + 1
+        panel = lines[at:at + 8]
+        most, least = texts[texts.index(title) + 1:][:2]   # stand on the axis
+        assert (panel[0][:6].strip(), panel[7][:6].strip()) == (most, least) and not any(line[:6].strip() for line in panel[1:7])
+        assert all(line[7] == "|" and len(line) <= 72 and set(line[8:]) <= set(" *o") for line in panel)
+        assert sum(line.count("o") for line in panel) == 1 and any(len(line) == 72 and line[-1] == "o" for line in panel)
+        assert lines[at + 8] == " " * 7 + "+" + "-" * 64 and lines[at + 9].endswith("epoch 0.406")
+
+
+def test_a_pipe_gets_no_control_codes(taught):
+    assert all(letter in "\n" or letter.isprintable() for letter in taught[2])
+    assert taught[2].isascii()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_training_in_a_terminal(width, taught, tmp_path):
+    _, words, said, _, _ = taught
+    text = in_terminal(width, *words, "--output", tmp_path / "m.pb")
+    assert "\033[0m" in text and "▀" in text and any("\u2800" < letter <= "\u28ff" for letter in text)
+    plain = re.sub("\033\\[[0-9;]*[mK]", "", text)
+    assert is_broken_at(width, plain.replace("\r", "\n")), plain
+    assert "epoch 1/1" in plain and "test accuracy" in plain and ("Confusion matrix" in plain) == ("Confusion matrix" in said)
+
+
+def test_a_curve_that_cannot_be_written(data, tmp_path):
+    message = millrace("train", "--data", data, "--output", tmp_path / "m.pb", "--svg", tmp_path / "no" / "c.svg", code=1)
+    assert "no/c.svg: can't be written: No such file" in message and not (tmp_path / "m.pb").exists()
 
 
 def test_same_seed_same_model(data, tmp_path):
@@ -642,20 +903,31 @@ def test_json_knows_no_nan(tmp_path):
     assert strict_json(millrace("eval", "--json", "Cast(Div(1, 0); DstT=half)")) == ["Infinity"]
 
 
-@pytest.mark.parametrize("name, value, legal", [
-    ("MILLRACE_CPU", "avx2", "v1, v3 or v4"),
-    ("MILLRACE_PASSES", "-fold,fuse", "-fuse"),
-    ("MILLRACE_STRESS", "order,sideways", "order, yield, late"),
-    ("MILLRACE_STRESS", "alloc:many", "alloc:N"),
-    ("MILLRACE_LOG", "loud", "info, warning or error"),
+PASSES = ("-fold, -cse, -expand, -identity, -control, -fuse, -simplify, -patterns, -loops, -rematerialise, -power, "
+          "-reduce-nothing, -multiply-by-ones, -add-two, -reshape-to-itself, -reshape-before-binary, -repeats-nothing, "
+          "-scale-filter, -broadcast-by-itself, -epilogue-apart, -epilogue-before-reshape, -sum-of-products, "
+          "-sum-of-padded, -scaled-updates, -batch-norm-relu, -product-as-gradient, -epilogue, -scale-cross-entropy, "
+          "-recompute-max-pool and -recompute-batch-norm")
+
+
+@pytest.mark.parametrize("name, value, word, allowed, good", [
+    ("MILLRACE_CPU", "avx2", "avx2", "v1, v3 and v4", "v1"),
+    ("MILLRACE_PASSES", "-fold,fuse", "fuse", PASSES + ", with commas between", "-fold,-fuse"),
+    ("MILLRACE_STRESS", "order,sideways", "sideways", "order, yield, late and alloc:N, with commas between", "order,late"),
+    ("MILLRACE_STRESS", "alloc:many", "alloc:many", "order, yield, late and alloc:N, with commas between", "alloc:0"),
+    ("MILLRACE_LOG", "loud", "loud", "info, warning and error", "error"),
 ])
-def test_variables_that_nobody_understands(name, value, legal):
-    calls = "Softmax([1 2])", 'PrintV2("x"; output_stream="log(error)")'
-    done = subprocess.run([COMMAND, "eval", *calls], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: value}))
-    assert done.returncode == 0 and name in done.stderr and legal in done.stderr, done
-    for good in dict(MILLRACE_CPU="v1", MILLRACE_PASSES="-fold,-fuse", MILLRACE_STRESS="order,late", MILLRACE_LOG="error")[name], "":
-        done = subprocess.run([COMMAND, "eval", "Softmax([1 2])"], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: good}))
+def test_variables_that_hold_something_else_are_refused(name, value, word, allowed, good):
+    def call(value, *words):
+        return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=60, env=dict(os.environ, **{name: value}))
+    message = "millrace: the environment says %s=%s: '%s' means nothing, allowed are %s\n" % (name, value, word, allowed)
+    for words in ("eval", "Softmax([1 2])"), ("ops",), ("inspect", "none.pb"), ("run", "none.pb"), ("plan", "none.pb"), ("train",):
+        done = call(value, *words)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+    for fine in good, "":
+        done = call(fine, "eval", "Softmax([1 2])")
         assert done.returncode == 0 and not done.stderr, done
+    assert call(value, "--help").returncode == 0
 
 
 def test_drawing_without_pictures(model, tmp_path):
@@ -665,3 +937,25 @@ def test_drawing_without_pictures(model, tmp_path):
         node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } } versions { producer: 1000 } } }""")
     assert millrace("run", tmp_path, "--input", "x=[1 2]", "--output", "y").strip() == "y = [-1 -2]"
     assert "no input holds pictures" in millrace("run", tmp_path, "--draw", "--input", "x=[1 2]", "--output", "y", code=1)
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_server_listens_until_it_is_told_to_end(number, code):
+    env = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
+    server = subprocess.Popen([COMMAND, "server"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    line = server.stdout.readline()
+    match = re.fullmatch(r"listening at grpc://localhost:(\d+)\n", line)
+    assert match
+    with socket.create_connection(("localhost", int(match[1])), timeout=10):
+        server.send_signal(number)
+        assert server.wait(10) == code
+    assert server.stdout.read() == server.stderr.read() == ""
+
+
+def test_servers_of_no_cluster(tmp_path):
+    for cluster, words in (("worker", "is no job"), ("ps=a:1;worker=b:2", "which of the cluster's jobs"),
+                           ("{", "JSON, byte"), ("@" + str(tmp_path / "none"), "No such file")):
+        assert words in millrace("server", "--cluster", cluster, code=1)
+    assert "Task 7 is not defined" in millrace("server", "--cluster", "worker=localhost:0", "--task", 7, code=1)
+    assert "--port is x, expected 0 to 65535" in millrace("server", "--port", "x", code=2)
+    assert "is not defined in the cluster" in millrace("server", "--job", "ps", code=1)

@@ -27,7 +27,7 @@ static Graph *graph;
 static Session *session;
 
 static void set_up(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;

@@ -267,7 +267,7 @@ static void limit_memory(void) {
 #ifndef SANITIZED
     setrlimit(RLIMIT_AS, &(struct rlimit){MOST_BYTES, MOST_BYTES});
 #endif
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
 }
 
 START_TEST(line) {

@@ -84,10 +84,11 @@ def test_the_headers_are_valid_cpp(prefix, tmp_path):
     assert run(program, LD_LIBRARY_PATH=str(library_folder(prefix))) == VERSION
 
 
-def test_a_stripped_release_has_no_more_than_3_2_megabytes(prefix, tmp_path):
+def test_a_stripped_release_has_no_more_than_4_megabytes(prefix, tmp_path):
+    """3.1 MB without servers and their network; gcc 13 and later add 0.1, which vectorise the rests of loops too."""
     run("strip", "-o", tmp_path / "stripped", library_folder(prefix) / "libmillrace.so")
     size = (tmp_path / "stripped").stat().st_size
-    assert 500_000 < size < (3_200_000 if OPTIMISED else 10_000_000)
+    assert 500_000 < size < (4_000_000 if OPTIMISED else 10_000_000)
 
 
 def test_the_installation_has_no_more_than_4_megabytes(prefix):

@@ -536,7 +536,7 @@ static void check_covered(void) {
 }
 
 int main(int argc, char **argv) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     signal(SIGSEGV, crashed);
     signal(SIGFPE, crashed);
     signal(SIGABRT, crashed);

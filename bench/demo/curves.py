@@ -26,7 +26,7 @@ def ours(name, options, seed):
     """Lines of step, loss, and accuracy or perplexity."""
     with tempfile.NamedTemporaryFile("r", suffix=".curve") as file:
         words = [w for key, value in options.items() for w in ("--" + key, str(value))]
-        subprocess.check_call([os.path.join(build, "examples", name), *words, "--seed", str(seed), "--curve", file.name],
+        subprocess.check_call([os.path.join(build, "examples", name), *words, "--seed", str(seed), "--curve", file.name, "--save", "none"],
                               stdout=subprocess.DEVNULL)
         return [[float(x) for x in line.split()] for line in file]
 

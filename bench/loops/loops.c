@@ -48,15 +48,16 @@ static void run_elements(void *arg) {
 
 static void elementwise(void) {
     printf("%-20s ps/element of 1,024 and of 1,048,576, by level\n", "elementwise");
-    for (int op = 0; op < ELEMENTWISE_OPS; op++) {
+    for (int i = 0; elementwise_at(i); i++) {
+        const ElementwiseOp *op = elementwise_at(i);
         Elements e;
-        if (!elementwise_find((ElementwiseOp)op, DT_float, &e.loop))
+        if (!elementwise_find(op, DT_float, &e.loop))
             continue;
-        printf("%-20s", elementwise_name((ElementwiseOp)op));
+        printf("%-20s", op->name);
         for (int l = 0; l < 3; l++) {
             if (!loops_choose_level(levels[l]))
                 continue;
-            elementwise_find((ElementwiseOp)op, DT_float, &e.loop);
+            elementwise_find(op, DT_float, &e.loop);
             for (e.n = 1024; e.n <= LARGE; e.n *= 1024)
                 printf("%9.0f", seconds(run_elements, &e) / (double)e.n * 1e12);
             printf("  |");

@@ -3,6 +3,7 @@
 // It compiles and runs against TensorFlow's own library as well: nothing of Millrace's own is used.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tensorflow/c/c_api.h"
 
@@ -33,7 +34,12 @@ static TF_Tensor *scalar(float value) {
     return tensor;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        int asked = !strcmp(argv[1], "--help");
+        fprintf(asked ? stdout : stderr, "usage: hello\n\nCalculates 3 * 3 + 1 with TensorFlow's C interface alone.\n");
+        return asked ? 0 : 2;
+    }
     TF_Status *status = TF_NewStatus();
     TF_Graph *graph = TF_NewGraph();
 

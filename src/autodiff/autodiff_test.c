@@ -34,7 +34,7 @@ static void set_up(void) {
     for (size_t i = 0; toy_math[i]; i++)
         table[n++] = toy_math[i];
     ck_assert_uint_lt(n, sizeof table / sizeof *table);
-    op_table_set(table);
+    op_table_set(table, all_rewrites);
     ck_assert_ptr_null(graph_new(&graph));
     formula = (Formula){.graph = graph, .scope = STR("model")};
     x = hold("x", DT_float, SCALAR_SHAPE);

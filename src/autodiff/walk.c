@@ -165,7 +165,9 @@ static void run_formula(Visit *v) {
         return;
     for (int i = 0; i < f->n_y; i++) {
         DType type = output_type(f->y[i]);
-        if (v->dy[i].values.node)
+        bool used = v->dy[i].values.node != NULL;
+        f->dy_used |= used && i < 32 ? BIT(i) : 0;
+        if (used)
             f->dy[i] = gradient_dense(f, v->dy[i]);
         else if (dtype_is_float(type) || dtype_is_complex(type))
             f->dy[i] = formula_zeros(f, f->y[i]);

@@ -3,52 +3,15 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef void Listener(const char *text);
 static _Atomic(Listener *) log_listener;
 
+const EnvVar log_variable = {"MILLRACE_LOG", "info warning error", false, NULL};  // in the order of LogLevel
+
 static int stderr_level(void) {
-    const char *wanted = getenv("MILLRACE_LOG");
-    if (!wanted)
-        return LOG_ERROR + 1;
-    if (!strcmp(wanted, "info"))
-        return LOG_INFO;
-    if (!strcmp(wanted, "warning"))
-        return LOG_WARNING;
-    if (*wanted && strcmp(wanted, "error") != 0)
-        log_bad_variable("MILLRACE_LOG", str_of(wanted), "info, warning or error");
-    return LOG_ERROR;
-}
-
-bool log_next_word(const char **rest, Str *word) {
-    const char *at = *rest + strspn(*rest, ",");
-    *word = (Str){at, strcspn(at, ",")};
-    *rest = at + word->n;
-    return word->n > 0;
-}
-
-enum { MOST_REPORTED = 16 };
-
-void log_bad_variable(const char *name, Str value, const char *legal) {
-    static _Atomic uint64_t reported[MOST_REPORTED];  // what was said already, by hash
-    uint64_t hash = 14695981039346656037u;
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    for (size_t i = 0; i < value.n; i++)
-        hash = (hash ^ (unsigned char)value.p[i]) * 1099511628211u;
-    hash |= 1;
-    for (int i = 0; i < MOST_REPORTED; i++) {
-        uint64_t before = 0;
-        if (atomic_compare_exchange_strong(&reported[i], &before, hash)) {
-            fprintf(stderr, "millrace: the environment's %s says '%.*s', which means nothing; it may be %s\n", name,
-                    STR_ARGS(value), legal);
-            return;
-        }
-        if (before == hash)
-            return;
-    }
+    uint64_t word = env_var_read(&log_variable, NULL);
+    return word ? __builtin_ctzll(word) : LOG_ERROR + 1;
 }
 
 void log_listen(Listener *listener) {

@@ -27,6 +27,10 @@ static RunFn *find_run(const Node *node, const Device *device) {
     return node->type->op ? device_type_kernel(device->type, node->type->op, binding_dtype(node)) : NULL;
 }
 
+RunFn *binding_recompute(const Binding *binding) {
+    return binding->op && (binding->op->flags & OP_RECOMPUTES) ? find_run(binding->node, binding->device) : NULL;
+}
+
 bool binding_exists(const Node *node, const Device *device) {
     const Op *op = node->type->op;
     return op && (op->flow != FLOW_NONE || (op->start && device->type->host) || find_run(node, device) ||
@@ -52,6 +56,7 @@ static void binding_flags(Binding *binding) {
         spread(op->read, EDGE_READ, arg, first, count, binding->in_flags);
         spread(op->inplace, EDGE_IN_PLACE, arg, first, count, binding->in_flags);
         spread(op->alias, EDGE_ALIAS, arg, first, count, binding->in_flags);
+        spread(op->shape_only, EDGE_SHAPE_ONLY, arg, first, count, binding->in_flags);
         for (int i = first; i < first + count; i++)
             binding->n_variables = (int16_t)(binding->n_variables + ((binding->in_flags[i] & EDGE_VARIABLE) != 0));
     }
@@ -73,7 +78,7 @@ Status *binding_init(Binding *binding, const Node *node, const Device *device, A
     if (dynamic) {
         binding->run = dynamic->run;
     } else if (op) {
-        binding->run = find_run(node, device);
+        binding->run = op->flags & OP_RECOMPUTES ? kernel_nothing : find_run(node, device);
         binding->start = op->start;
     }
     NEED(op && (binding->run || binding->start || op->flow != FLOW_NONE), UNIMPLEMENTED,

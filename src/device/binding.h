@@ -14,6 +14,7 @@ enum {
     EDGE_READ = 1 << 4,     // a variable, read while locked
     EDGE_IN_PLACE = 1 << 5, // output 0 may be written over the input
     EDGE_ALIAS = 1 << 6,    // output i is input i's buffer
+    EDGE_SHAPE_ONLY = 1 << 7,  // the kernel reads the input's shape, never its data
     EDGE_VARIABLE = EDGE_UPDATE | EDGE_REPLACE | EDGE_READ,
 };
 
@@ -23,7 +24,6 @@ typedef struct Binding {
     const Device *device;
     RunFn *run;            // NULL where the op only starts
     StartFn *start;
-    void *state;           // the node's state in the session; NULL for none
     uint8_t *in_flags;     // n_in, EDGE_*
     uint8_t *out_flags;    // n_out
     int16_t n_in, n_out;
@@ -35,6 +35,8 @@ typedef struct Binding {
 FALLIBLE Status *binding_init(Binding *binding, const Node *node, const Device *device, Arena *arena);
 // The element type by which kernel rows are chosen: the op's first type attribute; DT_INVALID for none.
 DType binding_dtype(const Node *node);
+// The kernel that computes what input 0 is from the other inputs; NULL where the op isn't one of these (OP_RECOMPUTES).
+RunFn *binding_recompute(const Binding *binding);
 // Whether the device has a kernel for the node.
 bool binding_exists(const Node *node, const Device *device);
 

@@ -20,7 +20,8 @@ typedef struct DeviceType {
     void (*close)(Device *device);  // NULL: nothing to do. No step runs any more.
     // Calls k->run with what the device needs around it, or puts the call into the device's queue: what it needs of `k`
     // it copies and retains, but for k->own, which lasts until `sync` has returned. Errors may come later, from
-    // copy_out or sync. NULL: k->run is called directly.
+    // copy_out or sync. What is queued runs in that order: a step that has one block of the device's memory for many
+    // values writes over one when all who read it are queued. NULL: k->run is called directly.
     Status *(*run)(const Device *device, Kernel *k);
     // Copies the elements, when all that was queued before is done. Shapes and types agree, destinations are allocated.
     Status *(*copy_in)(const Device *device, const Tensor *host, const Tensor *inside);
@@ -30,14 +31,20 @@ typedef struct DeviceType {
 } DeviceType;
 
 struct Device {
+    union {
+        DeviceBase base;
+        struct {               // the same by the names that everybody uses
+            Allocator *allocator;
+            char name[96];
+        };
+    };
     const DeviceType *type;
-    char name[96];             // "/job:localhost/replica:0/task:0/device:CPU:0"
     int ordinal;
     uint64_t incarnation;      // random per process start: tells a restarted device from the old one
     int64_t memory_limit;      // bytes
-    Allocator *allocator;      // what it returns may be read by the host only where type->host
     void *state;               // the type's own
 };
+_Static_assert(offsetof(Device, name) == offsetof(DeviceBase, name), "a Device begins with its DeviceBase");
 
 // Adds a type of devices, before sessions are made that have some. ALREADY_EXISTS where the name is taken;
 // RESOURCE_EXHAUSTED beyond MAX_DEVICE_TYPES. The CPU, and FAKE for tests, are there from the start.
@@ -59,9 +66,10 @@ typedef struct {
     Str type;
     int count;
 } DeviceCount;
-FALLIBLE Status *device_set_init(DeviceSet *set, const DeviceCount *counts, int n);
+// `task` is what their names begin with. INVALID_ARGUMENT for other counts than 0 to 1024 and for a task of too long a name.
+#define LOCAL_TASK "/job:localhost/replica:0/task:0"
+FALLIBLE Status *device_set_init(DeviceSet *set, const char *task, const DeviceCount *counts, int n);
 void device_set_clear(DeviceSet *set);
-const Device *device_set_find(const DeviceSet *set, Str full_name);
 
 // A device string in parts; -1 and empty where a part is not given. INVALID_ARGUMENT for malformed text. Accepts
 // "/job:a/replica:0/task:1/device:GPU:0", the short "/gpu:0", "/device:GPU:*" and the empty string.

@@ -15,14 +15,18 @@ static int count_of(const DeviceType *type, const DeviceCount *counts, int n) {
     return type == &device_cpu ? 1 : 0;
 }
 
-static Status *device_new(const DeviceType *type, int ordinal, Device **out) {
+static Status *device_new(const DeviceType *type, const char *task, int ordinal, Device **out) {
     Device *device = calloc(1, sizeof *device);
     NEED_MEMORY(device);
     *device = (Device){.type = type, .ordinal = ordinal, .memory_limit = 256 << 20, .allocator = &host_allocator};
     int64_t seed[3] = {clock_now(), (int64_t)(uintptr_t)device, getpid()};
     device->incarnation = hash_bytes(seed, sizeof seed, 0) | 1;
-    snprintf(device->name, sizeof device->name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, ordinal);
-    Status *status = type->open ? type->open(device) : OK;
+    int n = snprintf(device->name, sizeof device->name, "%s/device:%s:%d", task, type->name, ordinal);
+    Status *status = OK;
+    if (n < 0 || (size_t)n >= sizeof device->name)
+        status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "the name of task %s is too long", task);
+    else if (type->open)
+        status = type->open(device);
     if (status)
         free(device);
     else
@@ -30,26 +34,26 @@ static Status *device_new(const DeviceType *type, int ordinal, Device **out) {
     return status;
 }
 
-static Status *add_devices(DeviceSet *set, const DeviceType *type, int count) {
+static Status *add_devices(DeviceSet *set, const char *task, const DeviceType *type, int count) {
     NEED(count >= 0 && count <= 1024, INVALID_ARGUMENT, "device_count of %s is %d, expected 0 to 1024", type->name,
          count);
     for (int i = 0; i < count; i++) {
         Device **grown = realloc(set->devices, (size_t)(set->n + 1) * sizeof *grown);
         NEED_MEMORY(grown);
         set->devices = grown;
-        TRY(device_new(type, i, &set->devices[set->n]));
+        TRY(device_new(type, task, i, &set->devices[set->n]));
         set->n++;
     }
     return OK;
 }
 
-Status *device_set_init(DeviceSet *set, const DeviceCount *counts, int n) {
+Status *device_set_init(DeviceSet *set, const char *task, const DeviceCount *counts, int n) {
     *set = (DeviceSet){0};
     const DeviceType *type;
     for (int t = 0; (type = device_type_at(t)); t++) {
         int count = count_of(type, counts, n);
         bool host_is_missing = type == &device_cpu && count == 0;
-        TRY(add_devices(set, type, host_is_missing ? 1 : count));
+        TRY(add_devices(set, task, type, host_is_missing ? 1 : count));
     }
     return OK;
 }
@@ -62,19 +66,6 @@ void device_set_clear(DeviceSet *set) {
     }
     free(set->devices);
     *set = (DeviceSet){0};
-}
-
-const Device *device_set_find(const DeviceSet *set, Str full_name) {
-    for (int i = 0; i < set->n; i++)
-        if (str_is(full_name, set->devices[i]->name))
-            return set->devices[i];
-    DeviceSpec spec;
-    Status *status = device_spec_parse(full_name, &spec);
-    status_free(status);
-    for (int i = 0; !status && i < set->n; i++)
-        if (device_spec_matches(&spec, set->devices[i]))
-            return set->devices[i];
-    return NULL;
 }
 
 static bool take_index(Str text, int *out) {
@@ -136,10 +127,17 @@ Status *device_spec_parse(Str text, DeviceSpec *out) {
     return OK;
 }
 
+static bool names_task(const DeviceSpec *spec, const Device *device) {
+    DeviceSpec own;
+    Status *status = device_spec_parse(str_of(device->name), &own);
+    bool same = !status && (!spec->job.n || str_equal(spec->job, own.job)) &&
+                (spec->replica < 0 || spec->replica == own.replica) && (spec->task < 0 || spec->task == own.task);
+    status_free(status);
+    return same;
+}
+
 bool device_spec_matches(const DeviceSpec *spec, const Device *device) {
-    if (spec->job.n && !str_is(spec->job, "localhost"))
-        return false;
-    if (spec->replica > 0 || spec->task > 0)
+    if ((spec->job.n || spec->replica >= 0 || spec->task >= 0) && !names_task(spec, device))
         return false;
     if (spec->type.n && (strlen(device->type->name) != spec->type.n ||
                          strncasecmp(spec->type.p, device->type->name, spec->type.n) != 0))

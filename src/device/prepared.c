@@ -248,7 +248,7 @@ static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tens
         // A list that another is made of, in place where it can be, is one object whatever is in it.
         bool object = i == 0 && binding->op->inplace && !dtype_is_plain(node_value_type(node, i));
         prepared->out_bytes[i] = OUT_OPEN;
-        if (shape_is_known(&prepared->out[i]) && (object || !(binding->op->flags & OP_LATE)))
+        if (shape_is_known(&prepared->out[i]) && (object || !(binding->op->flags & OP_DYNAMIC_SHAPE)))
             TRY(shape_bytes(&prepared->out[i], node_value_type(node, i), &prepared->out_bytes[i]));
     }
     prepared->like = -1;

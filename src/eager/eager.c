@@ -10,6 +10,7 @@
 struct EagerContext {
     Graph *graph;
     Mutex lock;              // of the graph; guards the map and the counters too
+    WorkerEnvironment *environment;
     Session *session;
     Map calls;               // key -> Prepared call
     Arena arena;             // of keys and calls
@@ -30,9 +31,13 @@ Status *eager_new(const SessionConfig *config, EagerContext **out) {
     EagerContext *context = calloc(1, sizeof *context);
     NEED_MEMORY(context);
     mutex_init(&context->lock);
+    SessionConfig own = *config;
     Status *status = graph_new(&context->graph);
     if (!status)
-        status = session_new(context->graph, &context->lock, config, &context->session);
+        status = worker_environment_new(LOCAL_TASK, config->devices, config->n_devices, &context->environment);
+    own.environment = context->environment;
+    if (!status)
+        status = session_new(context->graph, &context->lock, &own, &context->session);
     if (status)
         eager_free(context);
     else
@@ -44,6 +49,7 @@ void eager_free(EagerContext *context) {
     if (!context)
         return;
     session_free(context->session);
+    worker_environment_release(context->environment);
     graph_release(context->graph);
     map_clear(&context->calls);
     arena_clear(&context->arena);
@@ -53,6 +59,10 @@ void eager_free(EagerContext *context) {
 
 Session *eager_session(EagerContext *context) {
     return context->session;
+}
+
+const DeviceSet *eager_devices(const EagerContext *context) {
+    return &context->environment->devices;
 }
 
 // ---------------------------------------- what a call looks like

@@ -11,6 +11,7 @@ typedef struct EagerContext EagerContext;
 FALLIBLE Status *eager_new(const SessionConfig *config, EagerContext **out);
 void eager_free(EagerContext *context);
 Session *eager_session(EagerContext *context);
+const DeviceSet *eager_devices(const EagerContext *context);
 
 // What is to be run. The arrays are the caller's.
 typedef struct {

@@ -24,6 +24,8 @@ typedef struct {
     const BundleEntryProto *entry;
 } BundleEntry;
 
+// Whether there is an index.
+bool bundle_exists(Str prefix);
 // NOT_FOUND where there is no checkpoint, DATA_LOSS where it is damaged.
 FALLIBLE Status *bundle_open(Str prefix, BundleReader *out);
 void bundle_close(BundleReader *reader);

@@ -51,6 +51,13 @@ static Status *open_index(Str prefix, BundleReader *reader) {
     return read_header(reader);
 }
 
+bool bundle_exists(Str prefix) {
+    AUTO(text) Text name = {0};
+    text_add(&name, prefix);
+    text_add(&name, STR(".index"));
+    return !name.failed && disk_exists(text_str(&name));
+}
+
 Status *bundle_open(Str prefix, BundleReader *out) {
     *out = (BundleReader){0};
     Status *status = open_index(prefix, out);

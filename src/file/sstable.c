@@ -133,6 +133,86 @@ const TableEntry *table_find(const Table *table, Str key) {
     return NULL;
 }
 
+// ---- reading block by block
+
+// The block at `at` as a file of its own.
+static Status *load_block(const TableFile *file, BlockHandle at, Text *raw, Text *decoded, Str *out) {
+    Str path = text_str(&file->path);
+    NEED(at.offset <= file->size && at.size <= file->size - at.offset && file->size - at.offset - at.size >= TRAILER,
+         DATA_LOSS, "%.*s: a block lies outside the file", STR_ARGS(path));
+    size_t bytes = (size_t)at.size + TRAILER;
+    NEED_MEMORY(text_reserve(raw, bytes));
+    TRY(disk_read_at(file->fd, at.offset, raw->p, bytes, path));
+    return read_block((Str){raw->p, bytes}, path, (BlockHandle){0, at.size}, decoded, out);
+}
+
+static Status *load_index(TableFile *file) {
+    Str path = text_str(&file->path);
+    char footer[FOOTER];
+    NEED(file->size >= FOOTER, DATA_LOSS, "%.*s: file is too short to be an sstable", STR_ARGS(path));
+    TRY(disk_read_at(file->fd, file->size - FOOTER, footer, FOOTER, path));
+    Cursor magic = cursor_of(footer + FOOTER - 8, 8), c = cursor_of(footer, FOOTER - 8);
+    uint64_t found = 0;
+    bool there = cursor_fixed64(&magic, &found);
+    NEED(there && found == MAGIC, DATA_LOSS, "%.*s: not an sstable (bad magic number)", STR_ARGS(path));
+    BlockHandle meta, index;
+    NEED(read_handle(&c, &meta) && read_handle(&c, &index), DATA_LOSS, "%.*s: bad block handle", STR_ARGS(path));
+    AUTO(text) Text raw = {0}, decoded = {0}, key = {0};
+    Str bytes, value;
+    TRY(load_block(file, index, &raw, &decoded, &bytes));
+    c = cursor_of(bytes.p, bytes.n);
+    while (cursor_left(&c)) {
+        TRY(next_entry(&c, path, &key, &value));
+        TableEntry entry = {str_copy(&file->index.arena, text_str(&key)), str_copy(&file->index.arena, value)};
+        NEED_MEMORY(entry.key.p && entry.value.p && vec_push(&file->index.entries, entry));
+    }
+    return OK;
+}
+
+Status *table_file_open(Str path, TableFile *out) {
+    *out = (TableFile)TABLE_FILE_NONE;
+    text_add(&out->path, path);
+    Status *status = out->path.failed ? OUT_OF_MEMORY : disk_open(path, &out->fd, &out->size);
+    if (!status)
+        status = load_index(out);
+    if (status)
+        table_file_close(out);
+    return status;
+}
+
+void table_file_close(TableFile *file) {
+    disk_close(file->fd);
+    text_clear(&file->path);
+    table_clear(&file->index);
+    *file = (TableFile)TABLE_FILE_NONE;
+}
+
+Status *table_file_find(const TableFile *file, Str key, Arena *arena, Str *out, bool *out_found) {
+    Str path = text_str(&file->path), bytes, value;
+    size_t at = 0;
+    *out_found = false;
+    while (at < file->index.entries.n && str_compare(file->index.entries.p[at].key, key) < 0)
+        at++;
+    if (at == file->index.entries.n)
+        return OK;
+    BlockHandle block;
+    Cursor handle = cursor_of(file->index.entries.p[at].value.p, file->index.entries.p[at].value.n);
+    NEED(read_handle(&handle, &block), DATA_LOSS, "%.*s: bad block handle", STR_ARGS(path));
+    AUTO(text) Text raw = {0}, decoded = {0}, name = {0};
+    TRY(load_block(file, block, &raw, &decoded, &bytes));
+    Cursor c = cursor_of(bytes.p, bytes.n);
+    while (cursor_left(&c) && !*out_found) {
+        TRY(next_entry(&c, path, &name, &value));
+        if (!str_equal(text_str(&name), key))
+            continue;
+        Str copy = str_copy(arena, value);
+        NEED_MEMORY(copy.p);
+        *out = copy;
+        *out_found = true;
+    }
+    return OK;
+}
+
 // ---- writing
 
 typedef struct {

@@ -20,5 +20,23 @@ FALLIBLE Status *table_read(Str bytes, Str what, Table *out);
 void table_clear(Table *table);
 const TableEntry *table_find(const Table *table, Str key);  // NULL where it is not
 
+// A table on disk of which only the index of its blocks is read at once: for values that are large.
+typedef struct {
+    Text path;
+    int fd;
+    uint64_t size;
+    Table index;          // a key not below the last of each block, and where the block lies
+} TableFile;
+
+#define TABLE_FILE_NONE {.fd = -1}
+// NOT_FOUND ..., DATA_LOSS: no table.
+FALLIBLE Status *table_file_open(Str path, TableFile *out);
+void table_file_close(TableFile *file);
+static inline void TableFile_auto(TableFile *file) {
+    table_file_close(file);
+}
+// The value of the key, in the arena; `*out_found` is false where there is none.
+FALLIBLE Status *table_file_find(const TableFile *file, Str key, Arena *arena, Str *out, bool *out_found);
+
 // `entries` in byte order of their keys, each key once.
 FALLIBLE Status *table_write(DiskWriter *writer, const TableEntry *entries, size_t n);

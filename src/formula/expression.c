@@ -124,7 +124,7 @@ static Status *read_literal(Reader *r, Term *out) {
     AUTO(tensor) Tensor value = {0};
     Status *status = literal_parse(rest(r), DT_INVALID, &value, &used);
     if (status)
-        return status_prefix(status, "in the literal at column %zu: ", first + 1);
+        return status_prefix(status, "in the literal at column %zu", first + 1);
     out->kind = TERM_LITERAL;
     out->dtype = read_type(r);
     r->at = first + used;

@@ -10,7 +10,7 @@ static Graph *graph;
 static Arena arena;
 
 static void setup(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
 }
 

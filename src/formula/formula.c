@@ -41,6 +41,7 @@ static Status *add_node(Formula *f, const char *op, const FormulaArg *args, int 
     builder_init(&builder, f->graph, str_of(op), name);
     if (f->device.n)
         builder_device(&builder, f->device);
+    builder.placed = f->node ? f->node->placed : NULL;
     int edges = 0;
     for (int i = 0; i < n_args; i++) {
         if (args[i].is_list)

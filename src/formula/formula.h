@@ -18,6 +18,7 @@ struct Formula {
     const Node *node;        // the node to differentiate or expand; NULL in free formulas
     Output *x, *y, *dy;      // its inputs, outputs, and the gradients of its outputs: {NULL} for one that has no gradient
                              // by its type, zeros for one that merely nobody used
+    uint32_t dy_used;        // BIT(i): somebody used output i, and dy[i] is more than zeros
     Output *dx;              // to set: gradients of its inputs; {NULL} where there is none
     Output *dx_indices;      // with an IndexedSlices gradient: dx[i] are the rows, dx_indices[i] which,
                              // dx_shape[i] of what

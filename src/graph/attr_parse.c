@@ -210,6 +210,55 @@ Status *scan_list(Scan *scan, AttrKind kind, char close, AttrValue *out) {
     return pack_list(scan, kind, out);
 }
 
+static const struct {
+    const char *name, *types;
+} dtype_sets[] = {
+#define SET(name, types) {#name, types},
+#include "graph/dtype_sets.def"
+#undef SET
+};
+
+// The types that a set's name stands for; NULL where the next word is none.
+static const char *scan_set(Scan *scan) {
+    const char *before = scan->at;
+    Str word;
+    if (scan_word(scan, &word))
+        for (size_t i = 0; i < sizeof dtype_sets / sizeof *dtype_sets; i++)
+            if (str_is(word, dtype_sets[i].name))
+                return dtype_sets[i].types;
+    scan->at = before;
+    return NULL;
+}
+
+// Pushes the types of one element of `{floats, string}`.
+static Status *push_types(Scan *scan) {
+    const char *types = scan_set(scan);
+    Scan set = SCAN_OF(types ? str_of(types) : STR(""));
+    Scan *from = types ? &set : scan;
+    do {
+        AttrValue type = {.kind = ATTR_TYPE};
+        TRY(scan_dtype(from, &type.type));
+        NEED_MEMORY(vec_push(&scan->list, type));
+    } while (types && scan_char(&set, ','));
+    return OK;
+}
+
+bool scan_at_set(const Scan *scan) {
+    Scan ahead = *scan;
+    return scan_set(&ahead);
+}
+
+Status *scan_types(Scan *scan, bool braces, AttrValue *out) {
+    scan->list.n = 0;
+    if (!braces)
+        TRY(push_types(scan));
+    while (braces && !scan_char(scan, '}')) {
+        SCAN_NEED(scan->list.n == 0 || scan_char(scan, ','), scan, "expected , or } in a list");
+        TRY(push_types(scan));
+    }
+    return pack_list(scan, ATTR_TYPE, out);
+}
+
 Status *scan_value(Scan *scan, AttrKind kind, bool is_list, AttrValue *out) {
     if (!is_list)
         return scan_single(scan, kind, out);

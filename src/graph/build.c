@@ -47,6 +47,7 @@ void builder_reuse(NodeBuilder *builder, Str type, Str name) {
     builder->args.n = builder->flat.n = builder->controls.n = builder->attrs.n = builder->colocations.n = 0;
     builder->is_flat = false;
     builder->device = (Str){0};
+    builder->placed = NULL;
     tensor_list_cut(&builder->tensors, 0);
     status_free(builder->error);
     builder->error = NULL;
@@ -57,6 +58,11 @@ void builder_reuse(NodeBuilder *builder, Str type, Str name) {
 
 void builder_device(NodeBuilder *builder, Str device) {
     BUILDER_MEMORY(builder, builder_copy(builder, device, &builder->device));
+}
+
+void builder_place(NodeBuilder *builder, const Node *like) {
+    builder_device(builder, like->device);
+    builder->placed = like->placed;
 }
 
 // ---------------------------------------- inputs
@@ -305,6 +311,7 @@ static Status *add_node(NodeBuilder *builder, const OpType *type, Node **out) {
         memcpy(node->inputs, builder->flat.p, builder->flat.n * sizeof *node->inputs);
     if (node->n_controls)
         memcpy(node->controls, builder->controls.p, builder->controls.n * sizeof *node->controls);
+    node->placed = builder->placed;
     TRY(node_insert(graph, node));
     *out = node;
     return OK;

@@ -15,6 +15,7 @@ typedef struct NodeBuilder {
     Graph *graph;
     Arena arena;
     Str type, name, device;
+    const struct Device *placed;  // of the new node
     VEC(BuilderInput) args;
     VEC(Output) flat;            // of builder_flat_inputs
     bool is_flat;
@@ -34,6 +35,7 @@ void builder_clear(NodeBuilder *builder);
 // For the next node of the same graph: as clear and init, but keeps the memory.
 void builder_reuse(NodeBuilder *builder, Str type, Str name);
 void builder_device(NodeBuilder *builder, Str device);
+void builder_place(NodeBuilder *builder, const Node *like);  // where that node is, and by the same request
 void builder_input(NodeBuilder *builder, Output edge);
 void builder_input_list(NodeBuilder *builder, const Output *edges, int n);
 // Inputs as a NodeDef has them: one flat list that is cut according to the signature at the end. An edge {NULL} fits

@@ -15,9 +15,9 @@ static void add_field(Text *out, uint32_t number, Str bytes) {
     text_add(out, bytes);
 }
 
-static Status *export_nodes(const Graph *graph, Text *out) {
+static Status *export_nodes(const Graph *graph, size_t first, Text *out) {
     AUTO(text) Text encoded = {0};
-    for (size_t i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = first; i < graph->nodes.n; i++) {
         if (!graph->nodes.p[i])
             continue;
         AUTO(arena) Arena arena = {0};
@@ -56,7 +56,11 @@ static Status *export_library(const Graph *graph, Text *out) {
 }
 
 Status *graph_to_proto(const Graph *graph, Text *out) {
-    TRY(export_nodes(graph, out));
+    return graph_rest_to_proto(graph, 0, out);
+}
+
+Status *graph_rest_to_proto(const Graph *graph, size_t first, Text *out) {
+    TRY(export_nodes(graph, first, out));
     TRY(export_library(graph, out));
     VersionDef versions = {.producer = graph->versions.producer, .min_consumer = graph->versions.min_consumer};
     versions.bad_consumers.p = graph->versions.bad_consumers.p;

@@ -10,7 +10,7 @@
 static Graph *graph;
 
 static void set_up(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     Status *status = graph_new(&graph);
     ck_assert(!status);
 }

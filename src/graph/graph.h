@@ -61,6 +61,8 @@ struct Node {
     HandleShape *const *handles;  // n_outputs; NULL entries where the output is no handle or nothing is known; shared
     UseList uses;
     Node *origin;               // in a plan's graph: the node of the session's graph that this stands for
+    const struct Device *placed;  // in a plan's graph: the device that it runs on, once that is chosen; `device` is what
+                                // was asked for
     Tensor *value;              // in a plan's graph: what folding found of output 0 (single-output nodes), or NULL
     uint32_t name_hash;
     bool is_target;             // in a plan's graph: the step was asked to run it
@@ -137,6 +139,8 @@ bool node_input_is_ref(const Node *node, int input);                         // 
 FALLIBLE Status *node_set_handle(Node *node, int output, HandleShape *handle);  // of the graph's arena
 void node_input_span(const Node *node, int arg, int *first, int *count);
 void node_output_span(const Node *node, int arg, int *first, int *count);
+// Whether its op says that of input `input` only the shape is read (Op.shape_only).
+bool node_reads_shape_only(const Node *node, int input);
 int node_input_arg(const Node *node, Str name, int *first, int *count);      // arg index or -1
 bool node_is_stateful(const Node *node);
 static inline const Op *node_op(const Node *node) {

@@ -10,6 +10,8 @@ enum { GRAPH_DEF_VERSION = 2474, GRAPH_DEF_MIN_PRODUCER = 0, GRAPH_DEF_MIN_CONSU
 
 // Appends the serialized GraphDef: nodes in the order of their creation, the library, the versions.
 FALLIBLE Status *graph_to_proto(const Graph *graph, Text *out);
+// The same of the nodes from that id on: what ImportOptions.extends takes.
+FALLIBLE Status *graph_rest_to_proto(const Graph *graph, size_t first, Text *out);
 
 typedef struct {
     Str name;        // of the node in the GraphDef
@@ -24,6 +26,7 @@ typedef struct {
 typedef struct {
     Str prefix, default_device;
     bool uniquify_names, uniquify_prefix;
+    bool extends;                   // more of the graph that is there: names that the GraphDef lacks are the graph's
     bool internal_names;            // a node's name may begin with _, as in partitions that a master sends
     bool validate_colocation;       // "_class" must name nodes that are there; without options it must
     const InputMapping *input_map;

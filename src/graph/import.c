@@ -205,6 +205,9 @@ static Status *name_part(Importer *m, Str name, Str *out) {
     }
     if (m->options->uniquify_names)
         TRY(free_name(m, name, &name));
+    else if (m->options->extends)
+        NEED(!graph_find(m->graph, name), INVALID_ARGUMENT, "GraphDef argument to Extend includes node '%.*s', which was "
+             "created by a previous call to Create or Extend in this session.", STR_ARGS(name));
     else
         NEED(m->prefix.n || !name_is_taken(m, name), INVALID_ARGUMENT,
              "Node name '%.*s' already exists in the Graph", STR_ARGS(name));
@@ -251,7 +254,8 @@ static Status *list_parts(Importer *m) {
         part->hash = name_hash(part->given);
         NEED_MEMORY(name_index_add(&m->names, part->hash, (int32_t)i));
     }
-    if (m->graph->nodes.n && (m->options->uniquify_names || m->options->uniquify_prefix || !m->options->prefix.n))
+    if (m->graph->nodes.n && !m->options->extends &&
+        (m->options->uniquify_names || m->options->uniquify_prefix || !m->options->prefix.n))
         TRY(collect_scopes(m));
     TRY(settle_prefix(m));
     m->assembly.parts = m->parts.p;

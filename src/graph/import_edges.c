@@ -93,6 +93,9 @@ static Status *import_input(Importer *m, Part *part, TensorName name) {
         return add_source(m, part, (Source){OUTSIDE, FLAT, name.index == CONTROL ? CONTROL : 0, to});
     }
     int32_t at = import_find(m, name.name);
+    Node *there = at < 0 && m->options->extends ? graph_find(m->graph, name.name) : NULL;
+    if (there && name.index < there->n_outputs)
+        return add_source(m, part, (Source){OUTSIDE, FLAT, name.index == CONTROL ? CONTROL : 0, {there, name.index}});
     NEED(at >= 0, INVALID_ARGUMENT, "Node '%.*s': Unknown input node '%.*s'", STR_ARGS(part->given),
          STR_ARGS(name.name));
     return add_source(m, part, (Source){at, FLAT, name.index, {0}});
@@ -138,7 +141,8 @@ static Status *colocate(Importer *m, const Part *part, Str *group) {
         return OK;
     Str name = {group->p + mark.n, group->n - mark.n};
     int32_t at = import_find(m, name);
-    NEED(at >= 0 || !m->options->validate_colocation, INVALID_ARGUMENT,
+    bool there = m->options->extends && graph_find(m->graph, name);
+    NEED(at >= 0 || there || !m->options->validate_colocation, INVALID_ARGUMENT,
          "Node '%.*s' expects to be colocated with unknown node '%.*s'", STR_ARGS(part->given), STR_ARGS(name));
     if (at >= 0) {
         Str now = m->assembly.parts[at].name;

@@ -20,7 +20,7 @@ static Graph *graph;
 static ImportResults results;
 
 static void set_up(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     const OpType *cross;
     status_free(op_register(&op_Cross, &cross));  // ALREADY_EXISTS where tests share a process
     Status *status = graph_new(&graph);

@@ -1,8 +1,4 @@
 // known_ops.sig — ops that TensorFlow has and we know only by their signature and shapes. Sorted; one op per line.
-AccumulatorApplyGradient(handle: ref string, local_step: int64, gradient: dtype); dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => *, []
-AccumulatorNumAccumulated(handle: ref string) -> num_accumulated: int32 => -> []
-AccumulatorSetGlobalStep(handle: ref string, new_global_step: int64) => *, []
-AccumulatorTakeGradient(handle: ref string, num_required: int32) -> average: dtype; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => *, [] -> *
 AddManySparseToTensorsMap(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> sparse_handles: int64; T: type; container: string = ""; shared_name: string = ""; stateful
 AddSparseToTensorsMap(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> sparse_handle: int64; T: type; container: string = ""; shared_name: string = ""; stateful
 AdjustContrast(images: T, contrast_factor: float, min_value: float, max_value: float) -> output: float; T: {uint8, int8, int16, int32, int64, float, double}; deprecated(2, "use AdjustContrastv2")
@@ -28,12 +24,6 @@ AudioSummary(tag: string, tensor: float) -> summary: string; sample_rate: float;
 AudioSummaryV2(tag: string, tensor: float, sample_rate: float) -> summary: string; max_outputs: int >= 1 = 3 => -> []
 AutoShardDataset(input_dataset: variant, num_workers: int64, index: int64) -> handle: variant; auto_shard_policy: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; num_replicas: int = 0
 BandedTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {double, float, half, complex64, complex128} => [&X ? m], [&X m k] -> [X m k]
-Barrier() -> handle: ref string; component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = ""; shared_name: string = ""; stateful => -> [2]
-BarrierClose(handle: ref string); cancel_pending_enqueues: bool = false => [2]
-BarrierIncompleteSize(handle: ref string) -> size: int32 => [2] -> []
-BarrierInsertMany(handle: ref string, keys: string, values: T); T: type; component_index: int => [2], [n], [n ...]
-BarrierReadySize(handle: ref string) -> size: int32 => [2] -> []
-BarrierTakeMany(handle: ref string, num_elements: int32) -> indices: int64, keys: string, values: component_types; component_types: list(type) >= 1; allow_small_batch: bool = false; wait_for_incomplete: bool = false; timeout_ms: int = -1 => -> *
 Batch(in_tensors: T) -> batched_tensors: T, batch_index: int64, id: int64; num_batch_threads: int; max_batch_size: int; max_enqueued_batches: int = 10; batch_timeout_micros: int; allowed_batch_sizes: list(int) = []; grad_timeout_micros: int; container: string = ""; shared_name: string = ""; batching_queue: string = ""; T: list(type) >= 1; distributed => [_n _X] -> [? _X], [? 3], []
 BatchCholesky(input: T) -> output: T; T: {double, float}; deprecated(13, "use Cholesky")
 BatchCholeskyGrad(l: T, grad: T) -> output: T; T: {float, double}; deprecated(13, "use CholeskyGrad")
@@ -55,8 +45,6 @@ BatchMatrixSetDiag(input: T, diagonal: T) -> output: T; T: type; deprecated(14, 
 BatchMatrixSolve(matrix: T, rhs: T) -> output: T; adjoint: bool = false; T: {double, float}; deprecated(13, "use MatrixSolve")
 BatchMatrixSolveLs(matrix: T, rhs: T, l2_regularizer: double) -> output: T; T: {double, float}; fast: bool = true; deprecated(13, "use MatrixSolveLs")
 BatchMatrixTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {double, float}; deprecated(13, "use MatrixTriangularSolve")
-BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T) -> result: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; variance_epsilon: float; scale_after_normalization: bool; deprecated(9, "use FusedBatchNormV3") => [a b c d], [d], [d], [d], [d] -> [a b c d]
-BatchNormWithGlobalNormalizationGrad(t: T, m: T, v: T, gamma: T, backprop: T) -> dx: T, dm: T, dv: T, db: T, dg: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; variance_epsilon: float; scale_after_normalization: bool; deprecated(9, "use FusedBatchNormGradV3") => [a b c d], [d], [d], [d], [a b c d] -> [a b c d], [d]
 BatchSelfAdjointEig(input: T) -> output: T; T: {double, float}; deprecated(11, "use SelfAdjointEigV2")
 BatchSelfAdjointEigV2(input: T) -> e: T, v: T; compute_v: bool = true; T: {double, float}; deprecated(13, "use SelfAdjointEigV2")
 BatchSvd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool = false; T: {double, float, complex64, complex128}; deprecated(13, "use Svd")
@@ -111,8 +99,6 @@ CacheDatasetV2(input_dataset: variant, filename: string, cache: resource) -> han
 CalibrationStatisticsSaver(args: Tin); Tin: list(type) >= 0; ids: list(string) >= 1; calibration_methods: list(int) >= 1; output_file_path: string; stateful
 Case(branch_index: int32, input: Tin) -> output: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []; stateful => -> *
 CheckPinned(tensor: T) -> output: T; T: type
-Cholesky(input: T) -> output: T; T: {double, float, half, complex64, complex128} => [X n n] -> [X n n]
-CholeskyGrad(l: T, grad: T) -> output: T; T: {half, float, double} => [X n n] -> [X n n]
 ChooseFastestBranchDataset(input_dataset: variant, ratio_numerator: int64, ratio_denominator: int64, other_arguments: Targuments) -> handle: variant; Targuments: list(type) >= 0; num_elements_per_branch: int >= 1; branches: list(func) >= 1; other_arguments_lengths: list(int) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 ChooseFastestDataset(input_datasets: N * variant) -> handle: variant; N: int >= 2; num_experiments: int; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 CloseSummaryWriter(writer: resource); stateful
@@ -141,14 +127,12 @@ ComputeDedupDataSizeV2() -> num_elements: int32; config: string; embedding_parti
 ComputeDedupDataTupleMask() -> output_shape: int32; config: string; stateful
 ComputeDedupDataTupleMaskV2() -> output_shape: int32; config: string; embedding_partitions: string; hbm_buffers_config: string; tpu_topology: string; stateful
 ConcatenateDataset(input_dataset: variant, another_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
-ConditionalAccumulator() -> handle: ref string; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; shape: shape; container: string = ""; shared_name: string = ""; reduction_type: {"MEAN", "SUM"} = "MEAN"; stateful => -> [2]
 ConfigureAndInitializeGlobalTPU() -> output: int32; use_tfrt_host_runtime: bool = true; stateful
 ConfigureDistributedTPU() -> topology: string; embedding_config: string = ""; tpu_embedding_config: string = ""; is_global_init: bool = false; enable_whole_mesh_compilations: bool = false; compilation_failure_closes_chips: bool = true; tpu_cancellation_closes_chips: int = 0; stateful
 ConfigureTPUEmbedding(); config: string; stateful
 ConfigureTPUEmbeddingHost(common_config: string, memory_config: string) -> network_config: string; config: string; stateful
 ConfigureTPUEmbeddingMemory(common_config: string) -> memory_config: string; stateful
 ConnectTPUEmbeddingHosts(network_configs: N * string); N: int >= 1; stateful
-ConsumeMutexLock(mutex_lock: variant); stateful
 Conv(input: T, filter: T) -> output: T; T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"CHANNELS_FIRST", "CHANNELS_LAST"} = "CHANNELS_LAST"; dilations: list(int) = []; batch_dims: int = 1; groups: int = 1 => (batch_dims=1)4.., 4.. -> * | * -> *
 Conv2DBackpropFilterV2(input: T, filter: T, out_backprop: T) -> output: T; T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"NHWC", "NCHW"} = "NHWC"; dilations: list(int) = [1, 1, 1, 1]
 Conv2DBackpropInputV2(input: T, filter: T, out_backprop: T) -> output: T; T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {"SAME", "VALID", "EXPLICIT"}; explicit_paddings: list(int) = []; data_format: {"NHWC", "NCHW"} = "NHWC"; dilations: list(int) = [1, 1, 1, 1]
@@ -226,7 +210,6 @@ DeleteMultiDeviceIterator(multi_device_iterator: resource, iterators: N * resour
 DeleteRandomSeedGenerator(handle: resource, deleter: variant); stateful
 DeleteRpcFutureResource(handle: resource, deleter: variant); stateful
 DeleteSeedGenerator(handle: resource, deleter: variant); stateful
-DeleteSessionTensor(handle: string); stateful => []
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double}
 DenseToCSRSparseMatrix(dense_input: T, indices: int64) -> sparse_output: variant; T: {float, double, complex64, complex128}
 DenseToDenseSetOperation(set1: T, set2: T) -> result_indices: int64, result_values: T, result_shape: int64; set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}
@@ -349,9 +332,6 @@ GetElementAtIndex(dataset: variant, index: int64) -> components: output_types; o
 GetMinibatchSplitsWithPhysicalReplica(program_key: string, row_ids: int32, col_ids: int32, gains: float) -> sorted_row_ids: int32, sorted_col_ids: int32, sorted_gains: float, splits: int64, id_counts: int32, max_ids: int32, max_uniques: int32; sample_count: int >= 1; num_replica: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
 GetMinibatchesInCsrWithPhysicalReplica(program_key: string, row_ids: int32, col_ids: int32, gains: float, splits: int64, id_counts: int32) -> row_pointers: int32, sorted_sample_ids: int32, sorted_token_ids: int32, sorted_gains: float, row_pointers_unpadded_size: int32, ids_unpadded_size: int32, num_minibatches_per_physical_sparse_core: int32; sample_count: int >= 1; num_replica: int >= 1; max_minibatches_per_sc: int >= 1; max_ids_per_chip_per_sample: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_in_csr: string; stateful
 GetOptions(input_dataset: variant) -> serialized_options: string
-GetSessionHandle(value: T) -> handle: string; T: type; stateful
-GetSessionHandleV2(value: T) -> handle: resource; T: type; stateful => -> []
-GetSessionTensor(handle: string) -> value: dtype; dtype: type; stateful => [] -> *
 GetStatsFromListOfSparseCoreCooTensors(row_ids_list: N * int32, col_ids_list: N * int32, gains_list: N * float) -> max_ids_per_sparse_core: int32, max_unique_ids_per_sparse_core: int32; sample_count_list: list(int); col_offset_list: list(int); num_replica: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; N: int >= 1
 GetTpuTaskId() -> tpu_task_id: int32
 GlobalIterId() -> iter_id: int64; stateful
@@ -359,7 +339,6 @@ GlobalShuffleDataset(input_dataset: variant, seed: int64, seed2: int64, seed_gen
 GroupByReducerDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, init_func_other_arguments: Tinit_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, finalize_func_other_arguments: Tfinalize_func_other_arguments) -> handle: variant; key_func: func; init_func: func; reduce_func: func; finalize_func: func; Tkey_func_other_arguments: list(type) >= 0; Tinit_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Tfinalize_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 GroupByWindowDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, window_size_func_other_arguments: Twindow_size_func_other_arguments) -> handle: variant; key_func: func; reduce_func: func; window_size_func: func; Tkey_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Twindow_size_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 HSVToRGB(images: T) -> output: T; T: {half, bfloat16, float, double} = float => [B 3] -> [B 3]
-HistogramSummary(tag: string, values: T) -> summary: string; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = float => -> []
 HostConst() -> output: dtype; value: tensor; dtype: type
 IFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 IRFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
@@ -369,7 +348,6 @@ IgnoreErrorsDataset(input_dataset: variant) -> handle: variant; output_types: li
 ImageProjectiveTransformV2(images: dtype, transforms: float, output_shape: int32) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
 ImageProjectiveTransformV3(images: dtype, transforms: float, output_shape: int32, fill_value: float) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
 ImageSummary(tag: string, tensor: T) -> summary: string; max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[4] {255, 0, 0, 255} => -> []
-ImmutableConst() -> tensor: dtype; dtype: type; shape: shape; memory_region_name: string => -> @shape
 ImportEvent(writer: resource, event: string); stateful
 IndexFlatMapDataset(input_dataset: variant, map_func_other_args: Tmap_func_args, index_map_func_other_args: Tindex_map_func_args, output_cardinality: int64) -> handle: variant; map_func: func; index_map_func: func; Tmap_func_args: list(type) >= 0; Tindex_map_func_args: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 InfeedDequeue() -> output: dtype; dtype: type; shape: shape; stateful
@@ -421,32 +399,19 @@ LoadTPUEmbeddingProximalAdagradParameters(parameters: float, accumulators: float
 LoadTPUEmbeddingProximalYogiParameters(parameters: float, v: float, m: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingRMSPropParameters(parameters: float, ms: float, mom: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingStochasticGradientDescentParameters(parameters: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
-LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T; T: {half, float, double, complex64, complex128} => [X n n] -> X
 Lu(input: T) -> lu: T, p: output_idx_type; T: {double, float, half, complex64, complex128}; output_idx_type: {int32, int64} = int32
 MakeIterator(dataset: variant, iterator: resource); stateful
 MakeUnique(input: float) -> output: float
 MapAndBatchDataset(input_dataset: variant, other_arguments: Targuments, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; preserve_cardinality: bool = false; metadata: string = "" => *, *, [], [], [] -> []
-MapClear(); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
 MapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; preserve_cardinality: bool = false; force_synchronous: bool = false; metadata: string = "" => -> []
 MapDefun(arguments: Targuments, captured_inputs: Tcaptured) -> output: output_types; Targuments: list(type) >= 1; Tcaptured: list(type) >= 0 = []; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; f: func; max_intra_op_parallelism: int = 1
-MapIncompleteSize() -> size: int32; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-MapPeek(key: int64, indices: int32) -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-MapSize() -> size: int32; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-MapStage(key: int64, indices: int32, values: fake_dtypes); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); fake_dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-MapUnstage(key: int64, indices: int32) -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-MapUnstageNoKey(indices: int32) -> key: int64, values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
 MatchingFilesDataset(patterns: string) -> handle: variant; stateful
-MatrixDeterminant(input: T) -> output: T; T: {half, float, double, complex64, complex128} => [X n n] -> X
 MatrixExponential(input: T) -> output: T; T: {double, float, half, complex64, complex128}; deprecated(27, "no op takes its place")
-MatrixInverse(input: T) -> output: T; adjoint: bool = false; T: {double, float, half, complex64, complex128} => [X n n] -> [X n n]
 MatrixLogarithm(input: T) -> output: T; T: {complex64, complex128}
-MatrixSolve(matrix: T, rhs: T) -> output: T; adjoint: bool = false; T: {double, float, half, complex64, complex128} => [X m m], [X m k] -> [X m k]
 MatrixSolveLs(matrix: T, rhs: T, l2_regularizer: double) -> output: T; T: {double, float, half, complex64, complex128}; fast: bool = true => [X m n], [X m k], [] -> [X n k]
 MatrixSquareRoot(input: T) -> output: T; T: {double, float, half, complex64, complex128} => [X n n] -> [X n n]
-MatrixTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128} => [&X m m], [&X m k] -> [X m k]
 MaxIntraOpParallelismDataset(input_dataset: variant, max_intra_op_parallelism: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => -> []
 MergeDedupData(integer_tensor: integer_type, float_tensor: float_type) -> output: variant; tuple_mask: string; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; config: string = ""
-MergeSummary(inputs: N * string) -> summary: string; N: int >= 1 => -> []
 Mfcc(spectrogram: float, sample_rate: int32) -> output: float; upper_frequency_limit: float = 4000; lower_frequency_limit: float = 20; filterbank_channel_count: int = 40; dct_coefficient_count: int = 13 => [c l ?], [] -> [c l @dct_coefficient_count]
 MlirPassthroughOp(inputs: Tinputs) -> outputs: Toutputs; mlir_module: string; Tinputs: list(type) >= 0; Toutputs: list(type) >= 0
 ModelDataset(input_dataset: variant) -> handle: variant; algorithm: int = 0; cpu_budget: int = 0; ram_budget: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => -> []
@@ -455,12 +420,9 @@ MultiDeviceIteratorFromStringHandle(string_handle: string) -> multi_device_itera
 MultiDeviceIteratorGetNextFromShard(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 MultiDeviceIteratorInit(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> incarnation_id: int64; stateful
 MultiDeviceIteratorToStringHandle(multi_device_iterator: resource) -> string_handle: string; stateful
-MutexLock(mutex: resource) -> mutex_lock: variant; stateful => -> []
-MutexV2() -> resource: resource; container: string = ""; shared_name: string = ""; stateful => -> []
 NcclAllReduce(input: T) -> data: T; reduction: {"min", "max", "prod", "sum"}; T: {half, float, double, int32, int64}; num_devices: int; shared_name: string; stateful => X -> X
 NcclBroadcast(input: T) -> output: T; T: {half, float, double, int32, int64}; shape: shape; stateful
 NcclReduce(input: num_devices * T) -> data: T; reduction: {"min", "max", "prod", "sum"}; T: {half, float, double, int32, int64}; num_devices: int >= 1; stateful
-NearestNeighbors(points: float, centers: float, k: int64) -> nearest_center_indices: int64, nearest_center_distances: float => -> *
 NegTrain(w_in: ref float, w_out: ref float, examples: int32, labels: int32, lr: float); vocab_count: list(int); num_negative_samples: int; stateful; deprecated(19, "no op takes its place")
 NonDeterministicInts(shape: shape_dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful
 NonMaxSuppressionWithOverlaps(overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, score_threshold: float) -> selected_indices: int32 => [n n], [n], [], [], [] -> [?]
@@ -473,13 +435,6 @@ OptionalGetValue(optional: variant) -> components: output_types; output_types: l
 OptionalHasValue(optional: variant) -> has_value: bool => -> []
 OptionalNone() -> optional: variant => -> []
 OptionsDataset(input_dataset: variant) -> handle: variant; serialized_options: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
-OrderedMapClear(); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-OrderedMapIncompleteSize() -> size: int32; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-OrderedMapPeek(key: int64, indices: int32) -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-OrderedMapSize() -> size: int32; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-OrderedMapStage(key: int64, indices: int32, values: fake_dtypes); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); fake_dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-OrderedMapUnstage(key: int64, indices: int32) -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-OrderedMapUnstageNoKey(indices: int32) -> key: int64, values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
 OutfeedDequeue() -> output: dtype; dtype: type; shape: shape; device_ordinal: int = -1; stateful
 OutfeedDequeueTuple() -> outputs: dtypes; dtypes: list(type) >= 1; shapes: list(shape); device_ordinal: int = -1; stateful
 OutfeedDequeueTupleV2(device_ordinal: int32) -> outputs: dtypes; dtypes: list(type) >= 1; shapes: list(shape); stateful
@@ -489,7 +444,6 @@ OutfeedEnqueueTuple(inputs: dtypes); dtypes: list(type) >= 1; stateful
 PaddedBatchDataset(input_dataset: variant, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; metadata: string = ""
 PaddedBatchDatasetV2(input_dataset: variant, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types, drop_remainder: bool) -> handle: variant; parallel_copy: bool = false; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; metadata: string = "" => *, [] -> []
 ParallelBatchDataset(input_dataset: variant, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> handle: variant; parallel_copy: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; deterministic: string = "default"; metadata: string = ""
-ParallelConcat(values: N * T) -> output: T; N: int >= 1; T: type; shape: shape => [1 X] -> @shape
 ParallelFilterDataset(input_dataset: variant, other_arguments: Targuments, num_parallel_calls: int64) -> handle: variant; predicate: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 ParallelInterleaveDataset(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 ParallelInterleaveDatasetV2(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, num_parallel_calls: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; sloppy: bool = false; metadata: string = ""
@@ -596,8 +550,6 @@ RecordInput() -> records: string; file_pattern: string; file_random_seed: int = 
 Recv() -> tensor: tensor_type; tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false; stateful; distributed
 RecvTPUEmbeddingActivations() -> outputs: num_outputs * float; num_outputs: int >= 1; config: string; stateful
 ReduceDataset(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments) -> components: output_types; f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; metadata: string = ""; stateful => -> @output_shapes
-RefIdentity(input: ref T) -> output: ref T; T: type; allows_uninitialized => X -> X
-RefSelect(index: int32, inputs: ref N * T) -> output: ref T; T: type; N: int >= 1 => (N=1)[], X -> X | [] -> *
 RegisterDataset(dataset: variant, address: string, protocol: string) -> dataset_id: int64; external_state_policy: int; element_spec: string = ""; metadata: string = ""
 RegisterDatasetV2(dataset: variant, address: string, protocol: string) -> dataset_id: string; external_state_policy: int; element_spec: string = ""; requested_dataset_id: string = ""; metadata: string = ""
 Relayout(input: T) -> output: T; layout: string; T: type
@@ -611,13 +563,6 @@ RequantizePerChannel(input: T, input_min: float, input_max: float, requested_out
 ResizeArea(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false => [b ? ? c], =[h w] -> [b h w c]
 ResizeBicubic(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false => [b ? ? c], =[h w] -> [b h w c]
 ResizeBicubicGrad(grads: float, original_image: T) -> output: T; T: {float, double}; align_corners: bool = false; half_pixel_centers: bool = false => *, X -> X
-ResourceAccumulatorApplyGradient(handle: resource, local_step: int64, gradient: dtype); dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; stateful
-ResourceAccumulatorNumAccumulated(handle: resource) -> num_accumulated: int32; stateful
-ResourceAccumulatorSetGlobalStep(handle: resource, new_global_step: int64); stateful
-ResourceAccumulatorTakeGradient(handle: resource, num_required: int32) -> average: dtype; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; stateful
-ResourceConditionalAccumulator() -> handle: resource; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; shape: shape; container: string = ""; shared_name: string = ""; reduction_type: {"MEAN", "SUM"} = "MEAN"; stateful
-Restore(file_pattern: string, tensor_name: string) -> tensor: dt; dt: type; preferred_shard: int = -1; stateful => [], [] -> *
-RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt; dt: type; preferred_shard: int = -1; stateful => [], [], [] -> *
 RetrieveAllTPUEmbeddingParameters() -> parameters: NumTables * float, auxiliary1: NumTables * float, auxiliary2: NumTables * float, auxiliary3: NumTables * float, auxiliary4: NumTables * float, auxiliary5: NumTables * float, auxiliary6: NumTables * float, auxiliary7: NumTables * float; NumTables: int >= 1; config: string; num_shards: int; shard_id: int; stateful
 RetrieveTPUEmbeddingADAMParameters() -> parameters: float, momenta: float, velocities: float; table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 RetrieveTPUEmbeddingAdadeltaParameters() -> parameters: float, accumulators: float, updates: float; table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
@@ -694,11 +639,8 @@ RpcServerStart(server: resource); stateful
 SampleDistortedBoundingBox(image_size: T, bounding_boxes: float) -> begin: T, size: T, bboxes: float; T: {uint8, int8, int16, int32, int64}; seed: int = 0; seed2: int = 0; min_object_covered: float = 0.1; aspect_ratio_range: list(float) = [0.75, 1.33]; area_range: list(float) = [0.05, 1]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false; stateful => [3], 3 -> [3], [3], [1 1 4]
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float, min_object_covered: float) -> begin: T, size: T, bboxes: float; T: {uint8, int8, int16, int32, int64}; seed: int = 0; seed2: int = 0; aspect_ratio_range: list(float) = [0.75, 1.33]; area_range: list(float) = [0.05, 1]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false; stateful => [3], 3, [] -> [3], [3], [1 1 4]
 SamplingDataset(input_dataset: variant, rate: float, seed: int64, seed2: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-Save(filename: string, tensor_names: string, data: T); T: list(type) >= 1; stateful => [], [n]
 SaveDataset(input_dataset: variant, path: string, shard_func_other_args: Tshard_func_args); compression: string = ""; shard_func: func; use_shard_func: bool = true; Tshard_func_args: list(type) >= 0; stateful
 SaveDatasetV2(input_dataset: variant, path: string, shard_func_other_args: Tshard_func_args) -> handle: variant; compression: string = ""; shard_func: func; use_shard_func: bool = true; Tshard_func_args: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
-SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: T); T: list(type) >= 1; stateful
-ScalarSummary(tags: string, values: T) -> summary: string; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} => -> []
 ScaleAndTranslate(images: T, size: int32, scale: float, translation: float) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}; kernel_type: string = "lanczos3"; antialias: bool = true => [b ? ? c], =[h w] -> [b h w c]
 ScaleAndTranslateGrad(grads: T, original_image: T, scale: float, translation: float) -> output: T; T: {float}; kernel_type: string = "lanczos3"; antialias: bool = true => *, X -> X
 ScanDataset(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments) -> handle: variant; f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; preserve_cardinality: bool = false; use_default_device: bool = true; metadata: string = ""
@@ -740,20 +682,14 @@ SnapshotDatasetV2(input_dataset: variant, path: string, reader_func_other_args: 
 SnapshotNestedDatasetReader(inputs: N * variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1
 SobolSample(dim: int32, num_results: int32, skip: int32) -> samples: dtype; dtype: {float, double} = float
 SortListOfSparseCoreCooTensors(row_ids_list: N * int32, col_ids_list: N * int32, gains_list: N * float) -> sorted_row_ids: int32, sorted_col_ids: int32, sorted_gains: float, id_counts: int32; sample_count_list: list(int); col_offset_list: list(int); num_replica: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; max_ids_per_sparse_core: int >= 1; max_unique_ids_per_sparse_core: int >= 1; table_name: string; N: int >= 1
-SparseAccumulatorApplyGradient(handle: ref string, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64); dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; has_known_shape: bool => *, []
-SparseAccumulatorTakeGradient(handle: ref string, num_required: int32) -> indices: int64, values: dtype, shape: int64; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => *, [] -> *
 SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; Treal: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} => *, *, [r], *, *, * -> [? r], [?], [r]
 SparseAddGrad(backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64) -> a_val_grad: T, b_val_grad: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => *, [n ?], [m ?] -> [n], [m]
 SparseConcat(indices: N * int64, values: N * T, shapes: N * int64) -> output_indices: int64, output_values: T, output_shape: int64; concat_dim: int; N: int >= 2; T: type => [_n r], [_n], [s] -> [$_n r], [$_n], [s]
-SparseConditionalAccumulator() -> handle: ref string; dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; shape: shape; container: string = ""; shared_name: string = ""; reduction_type: {"MEAN", "SUM"} = "MEAN"; stateful => -> [2]
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double}
 SparseCrossHashed(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types, num_buckets: int64, strong_hash: bool, salt: int64) -> output_indices: int64, output_values: int64, output_shape: int64; N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0 => -> [? 2], [?], [2]
 SparseDenseCwiseAdd(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => [n ?] -> [n]
 SparseDenseCwiseDiv(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => [n ?] -> [n]
 SparseDenseCwiseMul(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64} => [n ?] -> [n]
-SparseFillEmptyRows(indices: int64, values: T, dense_shape: int64, default_value: T) -> output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64; T: type => [n r], [n], [r]&~[d ...], [] -> [? r], [?], [d], [n]
-SparseFillEmptyRowsGrad(reverse_index_map: int64, grad_values: T) -> d_values: T, d_default_value: T; T: type => [n], 1 -> [n], []
-SparseMatMul(a: Ta, b: Tb) -> product: float; transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; b_is_sparse: bool = false; Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float => (transpose_a)(transpose_b)[k m], [n k] -> [m n] | (transpose_a)[k m], [k n] -> [m n] | (transpose_b)[m k], [n k] -> [m n] | [m k], [k n] -> [m n]
 SparseMatrixAdd(a: variant, b: variant, alpha: T, beta: T) -> c: variant; T: {float, double, complex64, complex128}
 SparseMatrixMatMul(a: variant, b: T) -> output: T; T: type; transpose_a: bool = false; transpose_b: bool = false; adjoint_a: bool = false; adjoint_b: bool = false; transpose_output: bool = false; conjugate_output: bool = false
 SparseMatrixMul(a: variant, b: T) -> output: variant; T: type
@@ -770,14 +706,10 @@ SparseReduceMaxSparse(input_indices: int64, input_values: T, input_shape: int64,
 SparseReduceSum(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> output: T; keep_dims: bool = false; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}
 SparseReduceSumSparse(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> output_indices: int64, output_values: T, output_shape: int64; keep_dims: bool = false; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}
 SparseReorder(input_indices: int64, input_values: T, input_shape: int64) -> output_indices: int64, output_values: T; T: type => I:[? ?], V:[?], [?] -> I, V
-SparseReshape(input_indices: int64, input_shape: int64, new_shape: int64) -> output_indices: int64, output_shape: int64 => [n ?], [?], [m] -> [n m], [m]
-SparseSegmentMeanGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32 => [? X], [n], [n], []&=k -> [k X]
 SparseSegmentMeanGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
 SparseSegmentMeanWithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tnumsegments: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false => [? X], [n], [n], []&=k -> [k X]
-SparseSegmentSqrtNGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32 => [? X], [n], [n], []&=k -> [k X]
 SparseSegmentSqrtNGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
 SparseSegmentSqrtNWithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tnumsegments: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false => [? X], [n], [n], []&=k -> [k X]
-SparseSegmentSumGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32 => [? X], [n], [n], []&=k -> [k X]
 SparseSegmentSumGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
 SparseSegmentSumWithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> output: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; Tidx: {int32, int64} = int32; Tnumsegments: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false => [? X], [n], [n], []&=k -> [k X]
 SparseSlice(indices: int64, values: T, shape: int64, start: int64, size: int64) -> output_indices: int64, output_values: T, output_shape: int64; T: type => *, *, S -> [? %S], [?], S
@@ -787,17 +719,12 @@ SparseSparseMaximum(a_indices: int64, a_values: T, a_shape: int64, b_indices: in
 SparseSparseMinimum(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64) -> output_indices: int64, output_values: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}
 SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output_indices: num_split * int64, output_values: num_split * T, output_shape: num_split * int64; num_split: int >= 1; T: type => *, *, *, X -> [? %X], [?], X
 SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; Tindices: {int32, int64} => *, *, *, X -> X
-SparseTensorDenseMatMul(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> product: T; T: type; Tindices: {int32, int64} = int64; adjoint_a: bool = false; adjoint_b: bool = false => (adjoint_a)(adjoint_b)2, 1, ~[k m], [n k] -> [m n] | (adjoint_a)2, 1, ~[k m], [k n] -> [m n] | (adjoint_b)2, 1, ~[m k], [n k] -> [m n] | 2, 1, ~[m k], [k n] -> [m n]
 SparseTensorSliceDataset(indices: int64, values: Tvalues, dense_shape: int64) -> handle: variant; Tvalues: type; stateful => -> []
 SparseTensorToCSRSparseMatrix(indices: int64, values: T, dense_shape: int64) -> sparse_matrix: variant; T: {float, double, complex64, complex128}
 SparseToSparseSetOperation(set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64) -> result_indices: int64, result_values: T, result_shape: int64; set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}
 Spence(x: T) -> y: T; T: {bfloat16, half, float, double}
 SplitDedupData(input: variant) -> integer_tensor: integer_type, float_tensor: float_type; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; tuple_mask: string; config: string = ""
 SqlDataset(driver_name: string, data_source_name: string, query: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
-Stage(values: dtypes); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-StageClear(); capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful
-StagePeek(index: int32) -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
-StageSize() -> size: int32; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: string = ""; shared_name: string = ""; stateful => -> []
 StatefulRandomBinomial(resource: resource, algorithm: int64, shape: S, counts: T, probs: T) -> output: dtype; S: {int32, int64}; T: {half, float, double, int32, int64} = double; dtype: {half, float, double, int32, int64} = int64; stateful
 StatefulStandardNormal(resource: resource, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful; deprecated(29, "use StatefulStandardNormalV2")
 StatefulStandardNormalV2(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful => *, [], ~S -> S
@@ -884,7 +811,6 @@ TensorMapStackKeys(input_handle: variant) -> keys: key_dtype; key_dtype: type
 TensorSliceDataset(components: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = false; metadata: string = ""; replicate_on_split: bool = false; stateful => -> []
 TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T) -> output: T; T: type; Index: {int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0 => X -> X
 TensorSummary(tensor: T) -> summary: string; T: type; description: string = ""; labels: list(string) = []; display_name: string = "" => -> []
-TensorSummaryV2(tag: string, tensor: T, serialized_summary_metadata: string) -> summary: string; T: type => -> []
 TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
 TextLineReader() -> reader_handle: ref string; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use TextLineReaderV2")
 TextLineReaderV2() -> reader_handle: resource; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful => -> []
@@ -913,7 +839,6 @@ UniformRequantize(input: Tin, input_scales: float, input_zero_points: int32, out
 UniqueDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 UnravelIndex(indices: Tidx, dims: Tidx) -> output: Tidx; Tidx: {int32, int64} = int32 => (#indices=-1)*, [?] -> * | (#indices=0)*, [d] -> [d] | X, [d] -> [d %X]
 UnsortedSegmentJoin(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments) -> output: string; separator: string = ""; Tindices: {int32, int64}; Tnumsegments: {int32, int64} = int32 => like UnsortedSegmentSum
-Unstage() -> values: dtypes; capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: string = ""; shared_name: string = ""; stateful
 UnwrapDatasetVariant(input_handle: variant) -> output_handle: variant
 UpdateTaskIdAndGlobalCoreArray(tpu_task_id_to_shard_id: task_count * int32); task_count: int >= 1; stateful
 WeightedFlatMapDataset(input_datasets: N * variant, weights: M * double) -> handle: variant; N: int >= 2; M: int >= 2; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""

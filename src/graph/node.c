@@ -136,6 +136,18 @@ int node_input_arg(const Node *node, Str name, int *first, int *count) {
     return -1;
 }
 
+bool node_reads_shape_only(const Node *node, int input) {
+    if (input < 0 || !node->type->op || !node->type->op->shape_only)
+        return false;
+    for (int arg = 0; arg < node->type->signature.n_inputs && arg < MAX_ARGS; arg++) {
+        int first, count;
+        node_input_span(node, arg, &first, &count);
+        if (input < first + count)
+            return (node->type->op->shape_only & BIT(arg)) != 0;
+    }
+    return false;
+}
+
 bool node_is_stateful(const Node *node) {
     return node->type->signature.stateful || (node->type->op && (node->type->op->flags & OP_STATEFUL));
 }

@@ -32,6 +32,9 @@ FALLIBLE Status *scan_quoted(Scan *scan, Str *out);      // "a\"b\\c\n\t\x00"
 FALLIBLE Status *scan_name(Scan *scan, Str *out);        // a word, or anything quoted
 FALLIBLE Status *scan_int(Scan *scan, int64_t *out);
 FALLIBLE Status *scan_dtype(Scan *scan, DType *out);
+bool scan_at_set(const Scan *scan);                      // whether the name of a set comes next: dtype_sets.def
+// One set, or with braces types and sets up to the closing one. The opening one has been taken.
+FALLIBLE Status *scan_types(Scan *scan, bool braces, AttrValue *out);
 FALLIBLE Status *scan_value(Scan *scan, AttrKind kind, bool is_list, AttrValue *out);
 // The elements of a list, up to the closing bracket, which is taken. The opening one has been.
 FALLIBLE Status *scan_list(Scan *scan, AttrKind kind, char close, AttrValue *out);

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "graph/known_ops.h"
 #include "graph/needs.h"
+#include "graph/rewrite.h"
 #include "thread/mutex.h"
 
 typedef struct Table {
@@ -32,8 +33,9 @@ Str op_name(const Op *op) {
     return (Str){op->signature, strcspn(op->signature, "( \t\n")};
 }
 
-void op_table_set(const Op *const *table) {
+void op_table_set(const Op *const *table, const Rewrite *const *rewrites) {
     mutex_lock(&ops.lock);
+    rewrite_table_set(rewrites);
     if (ops.compiled != table) {
         ops.compiled = table;
         map_clear(&ops.names);
@@ -110,6 +112,8 @@ static Status *type_make(const Op *op, Str line, const OpType **out) REQUIRES(op
     }
     if (op && op->needs)
         TRY(needs_compile(op->needs, &type->signature, &ops.arena, &type->needs));
+    if (op)
+        TRY(rewrite_rows(type->name, &ops.arena, &type->rewrites));
     table_put(table, type);
     *out = type;
     return OK;

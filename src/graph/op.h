@@ -9,6 +9,7 @@ typedef struct Kernel Kernel;    // kernel/kernel.h: one call of a kernel
 typedef struct Prepare Prepare;  // kernel/kernel.h: attributes and shapes -> geometry, once per node and shapes
 typedef struct Opening Opening;  // kernel/kernel.h: the state of one node in one session
 typedef struct Shapes Shapes;    // graph/shapes.h: input shapes and known values -> output shapes
+typedef struct Rewrite Rewrite;  // graph/rewrite.h: nodes that come to the same by less
 typedef struct Formula Formula;  // formula/formula.h: a fragment of graph that reads like the formula
 
 typedef Status *RunFn(Kernel *kernel);      // to the end, now
@@ -57,7 +58,7 @@ enum {
 
     OP_STATEFUL = 1 << 0,          // two nodes with equal inputs may differ: never folded, merged or dropped as unused
                                    // state
-    OP_LATE = 1 << 1,              // some output's shape depends on data: the kernel allocates it with kernel_output
+    OP_DYNAMIC_SHAPE = 1 << 1,              // some output's shape depends on data: the kernel allocates it with kernel_output
     OP_BLOCKS = 1 << 2,            // waits for the outside (file I/O): runs on an elastic thread
     OP_FROM_SHAPES = 1 << 3,       // reads only its inputs' shapes, never their data (Shape, Rank, Size ...)
     OP_CHEAP = 1 << 4,             // never worth another thread, whatever its size
@@ -68,38 +69,12 @@ enum {
     OP_CACHES = 1 << 9,            // its state only saves work: the kernel does without
     OP_READS = 1 << 10,            // stateful only in that it reads a variable
     OP_WRITES = 1 << 11,           // gives a variable another value, other than by `update` and `replace`
+    OP_TAKES_BACK = 1 << 12,       // gives a value that was put away before, in the buffer that it had then
+    OP_RECOMPUTES = 1 << 13,       // the kernel computes what input 0 is, to the bit, from the other inputs alone; the
+                                   // node is an alias of input 0 wherever that is still kept
 };
 
 #define BIT(i) (1u << (i))
-
-// What an op can take in of the nodes behind it; the planner puts one node in their place (plan/contract.c).
-struct Node;
-struct NodeBuilder;
-typedef struct {
-    const char *op;              // of that node
-    // Whether `next`, the only reader of the last of a chain, may join. chain[0] is the op's own node.
-    bool (*takes)(struct Node *const *chain, int n, const struct Node *next);
-    // The inputs and attributes of the node that stands for the chain. Its outputs begin with those of the last, then
-    // come the others of chain[0].
-    Status *(*write)(struct NodeBuilder *builder, struct Node *const *chain, int n);
-} Contraction;
-
-// What it can take in of the nodes before it.
-typedef struct Intake {
-    const char *op;              // of that node, whose outputs are the same
-    const char *input;           // the argument whose nodes join, all of them or none
-    bool (*takes)(const struct Node *node, const struct Node *before);  // only `node` reads `before`
-    Status *(*write)(struct NodeBuilder *builder, const struct Node *node);
-    const struct Intake *other;  // asked where this one takes nothing; NULL: none
-} Intake;
-
-// How output 0 is computed again, to the bit, from what lives on beside it: then it needn't be kept (plan/recompute.c).
-typedef struct {
-    const char *op;              // of a node that stands before late readers: its input 0 is that output, the rest
-                                 // `write` adds
-    bool (*can)(const struct Node *node);
-    Status *(*write)(struct NodeBuilder *builder, struct Node *node);
-} Recompute;
 
 typedef struct Op {
     const char *signature;       // graph/signature.h; the name is what stands before '('
@@ -131,18 +106,12 @@ typedef struct Op {
     uint32_t update;             // BIT(i): input i is a variable, locked and written in place
     uint32_t replace;            // BIT(i): input i is a variable whose whole value is replaced
     uint32_t read;               // BIT(i): input i is a variable, read without a copy while locked
+    uint32_t shape_only;         // BIT(i): of input i the kernel reads the shape, never the data
     uint32_t flags;              // OP_*
     Flow flow;
     const void *row;             // for families: the row of their .def that this op is (elementwise loops ...)
     uint8_t same_rows;           // 1 + the input whose first extent output 0 has; 0: not known (shape_unchanged says
                                  // it)
-    const Contraction *contraction;
-    uint8_t contracted_output;   // the op's output that chain[1] reads; of the others it is 0
-    const Intake *intake;
-    const Recompute *recompute;
-    RunFn *again;                // of such a node, an alias of its input 0: computes the output from the other inputs
-                                 // alone
-    FormulaFn *simplify;         // what comes to the same by less, given what the node reads: sets results, or none
     PartialFn *partial;          // what is known of output 0, read as a shape or a size, before its value is
 } Op;
 
@@ -170,11 +139,13 @@ typedef struct OpType {
     ShapeFn *shape;            // the op's, or that of the op it is like; NULL for none
     Function *function;        // the function that a node of this type calls
     struct DynamicKernel *dynamic;  // kernels registered at run time (kernel/registry.h)
+    const struct RewriteRow *rewrites;  // that may begin at such a node (graph/rewrite.h); NULL: none
 } OpType;
 
-// Says which ops were compiled in: a table that ends with NULL. Called by whoever links them (api/, the test programs),
-// any number of times with the same table, before anything else of the graph.
-void op_table_set(const Op *const *table);
+// Says which ops and which rewrites of them (graph/rewrite.h; may be NULL) were compiled in: tables that end with NULL.
+// Called by whoever links them (api/, the test programs), any number of times with the same tables, before anything else
+// of the graph.
+void op_table_set(const Op *const *table, const Rewrite *const *rewrites);
 // The type of that name, compiled ops first, then registered ones, then the list of known signatures. Takes a lock and
 // parses the signature the first time only.
 FALLIBLE Status *op_type_find(Str name, const OpType **out);  // NOT_FOUND

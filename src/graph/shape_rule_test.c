@@ -10,7 +10,7 @@
 static Graph *graph;
 
 static void set_up(void) {
-    op_table_set(toy_ops);
+    op_table_set(toy_ops, NULL);
     ck_assert_ptr_null(graph_new(&graph));
 }
 

@@ -90,15 +90,21 @@ static AttrKind kind_of(Str word) {
     return ATTR_NONE;
 }
 
+static Status *parse_allowed(Parser *p, AttrSpec *attr) {
+    Scan *scan = &p->scan;
+    bool braces = scan_char(scan, '{');
+    attr->kind = braces && scan_peek(scan) == '"' ? ATTR_STRING : ATTR_TYPE;
+    TRY(attr->kind == ATTR_STRING ? scan_list(scan, ATTR_STRING, '}', &attr->allowed)
+                                  : scan_types(scan, braces, &attr->allowed));
+    SCAN_NEED(attr->allowed.n > 0, scan, "expected at least one allowed value");
+    SCAN_NEED(attr->allowed.n <= 1000, scan, "more than 1000 allowed values");
+    return OK;
+}
+
 static Status *parse_plain_kind(Parser *p, AttrSpec *attr) {
     Scan *scan = &p->scan;
-    if (scan_char(scan, '{')) {
-        attr->kind = scan_peek(scan) == '"' ? ATTR_STRING : ATTR_TYPE;
-        TRY(scan_list(scan, attr->kind, '}', &attr->allowed));
-        SCAN_NEED(attr->allowed.n > 0, scan, "expected at least one allowed value");
-        SCAN_NEED(attr->allowed.n <= 1000, scan, "more than 1000 allowed values");
-        return OK;
-    }
+    if (scan_peek(scan) == '{' || scan_at_set(scan))
+        return parse_allowed(p, attr);
     Scan before = *scan;
     Str word;
     if (scan_word(scan, &word))

@@ -16,6 +16,7 @@
 //   names a type is that type; an attribute of such a name is written in quotes: `x: "float"`.
 // * An attribute is `name: kind [>= minimum] [= default]`; kinds: string int float bool type shape tensor func,
 //   list(kind), `{a, b}` = one of these types, `{"A", "B"}` = one of these strings, list({...}) for lists of them.
+//   Lists of types that many ops share have names (dtype_sets.def): `T: floats`, `T: {floats, complexes, string}`.
 //   A minimum is that of an int or of the length of a list.
 // * Defaults: `"text"` with the escapes \n \t \" \\ \x00; `-3`; `0.1`, `1e-05`, `inf`, `nan`; `true`; `int32`; shapes
 //   `[2, ?]`, `[]` and `?` (nothing known); tensors with all their elements, `uint8[2, 2] {255, 0, 0, 255}`, complex

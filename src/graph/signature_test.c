@@ -108,6 +108,26 @@ START_TEST(attributes) {
 }
 END_TEST
 
+START_TEST(sets_of_types) {
+    prints_as("A(); T: floats", "A(); T: {bfloat16, half, float, double}");
+    prints_as("A(); T: floats_half_first = float", "A(); T: {half, bfloat16, float, double} = float");
+    prints_as("A(); T: { floats,complexes, string }",
+              "A(); T: {bfloat16, half, float, double, complex64, complex128, string}");
+    prints_as("A(); T: list({int64, quantized}) >= 1",
+              "A(); T: list({int64, qint8, quint8, qint32, qint16, quint16}) >= 1");
+    prints_as("A(); T: list(complexes)", "A(); T: list({complex64, complex128})");
+    prints_as("A(floats: int32); T: {unsigned_integers, signed_integers}",
+              "A(floats: int32); T: {uint8, uint16, uint32, uint64, int8, int16, int32, int64}");
+    ck_assert_int_eq(parsed("A(); T: reals").attrs[0].allowed.n, 12);
+    ck_assert_int_eq(parsed("A(); T: numbers").attrs[0].allowed.n, 19);
+    fails("A(); T: float_s", "column 9: expected the kind of an attribute");
+    fails("A(); T: {floats string}", "column 17: expected , or } in a list");
+    fails("A(); T: {floats, integer}", "column 18: expected a type");
+    fails("A(); T: floats = int32", "not in the list of allowed values");
+    fails("A(a: floats)", "expected a type or an attribute of kind type");
+}
+END_TEST
+
 START_TEST(defaults) {
     same("A(); a: string = \"\"; b: string = \"q\\\"b\\\\n\\nt\\tz\\x00\\xff~;)\"");
     same("A(); a: float = 0.1; b: float = -inf; c: float = inf; d: float = nan; e: float = 1e-05; f: float = 16777216; "
@@ -426,6 +446,7 @@ int main(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, arguments);
     tcase_add_test(cases, attributes);
+    tcase_add_test(cases, sets_of_types);
     tcase_add_test(cases, defaults);
     tcase_add_test(cases, flags_and_names);
     tcase_add_test(cases, errors_of_form);

@@ -4,9 +4,10 @@
 
 typedef struct Caller Caller;
 struct Caller {
-    // Runs the function that `node` names in its attribute `attr` on the arguments, to the end, inside the step of `k`:
-    // same cancellation, deadline and resources. Results are the callee's: each has its own reference.
-    Status *(*call)(const Caller *caller, Kernel *k, Str function, const AttrEntry *attrs, int n_attrs,
-                    const Tensor *arguments, int n_arguments, Tensor *out_results, int n_results);
+    // Runs the function on the arguments, to the end, on this thread. `context` is a kernel's k->step: the call is part
+    // of that step. Or one of the caller's own, where there is no kernel at hand: its cancellation, deadline and trace
+    // hold, its depth and step_id are 0, and the call is a step of its own. Results have references of their own.
+    Status *(*call)(const Caller *caller, const StepContext *context, const FuncRef *function, const Tensor *arguments,
+                    int n_arguments, Tensor *out_results, int n_results);
 };
 enum { MAX_CALL_DEPTH = 128 };  // functions within functions in one step

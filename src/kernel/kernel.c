@@ -1,6 +1,7 @@
 // Kernel — see kernel.h: what kernels call.
 #include "kernel/kernel.h"
 
+#include "loops/tuning.h"
 #include "resource/handle.h"
 #include "thread/pool.h"
 
@@ -37,15 +38,11 @@ Status *kernel_keep(Kernel *k, int i, Tensor *out) {
     return tensor_copy(in, out);
 }
 
-// A wake costs 1 to 6 us: below 20 us of work the caller is done before a worker has begun. One that spins begins
-// within half a microsecond.
-enum { WORTH_A_WAKE = 20000 };
-
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                   void *arg) {
-    if (total_ns >= WORTH_A_WAKE)
+    if (total_ns >= TUNED_SHARE_ASLEEP)
         pool_parallel(k->step->threads, units, fn, arg);
-    else if (total_ns >= KERNEL_WORTH_SHARING)
+    else if (total_ns >= TUNED_SHARE_AWAKE)
         pool_parallel_awake(k->step->threads, units, fn, arg);
     else if (units > 0)
         fn(arg, 0, units);
@@ -58,9 +55,8 @@ void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void 
 }
 
 int64_t kernel_cost(int64_t elements, int64_t picoseconds, int64_t bytes) {
-    enum { CACHED = 1 << 20, CACHED_BYTES_PER_NS = 64, BYTES_PER_NS = 10 };
     double ns = (double)elements * (double)picoseconds * 1e-3;
-    ns += (double)bytes / (bytes > CACHED ? BYTES_PER_NS : CACHED_BYTES_PER_NS);
+    ns += (double)bytes / (bytes > TUNED_CACHED ? TUNED_MEMORY_SPEED : TUNED_CACHED_SPEED);
     return ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
 }
 

@@ -13,7 +13,7 @@ typedef struct Resource Resource;
 struct Kernel {
     const void *own;          // what prepare filled; shared by all steps of a plan, read-only
     Tensor *const *in;        // n_in; a variable input declared in update/replace/read is the variable's value
-    Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_LATE left it open
+    Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_DYNAMIC_SHAPE left it open
     void *scratch;            // the bytes that prepare asked for, 64-aligned; never NULL, so that none can be added to
     RunFn *run;               // the function being called
     void *state;              // of this node in this session (Op.open)
@@ -24,29 +24,44 @@ struct Kernel {
     void *frame;              // the machine's: which iteration
 };
 
+// What of a device its kernels see: every Device begins with it (device/device.h).
+typedef struct DeviceBase {
+    Allocator *allocator;      // what it returns may be read by the host only where allocator->host
+    char name[96];             // "/job:localhost/replica:0/task:0/device:CPU:0"
+} DeviceBase;
+// Of a node of a plan; NULL: it is folded, and runs where folding does.
+static inline const DeviceBase *kernel_device(const Node *node) {
+    return (const DeviceBase *)node->placed;
+}
+// Its full name; empty where there is none.
+static inline Str kernel_device_name(const Node *node) {
+    return node->placed ? str_of(kernel_device(node)->name) : (Str){"", 0};
+}
+
 // What a step offers to its kernels. The machine's own members are behind it (run/step.h).
 struct StepContext {
     Cancellation *cancellation;
     int64_t deadline;                     // of clock_now(); NO_DEADLINE
     int threads;                          // a kernel uses at most so many, itself included
-    uint64_t step_id;
-    struct ResourceTable *resources;      // the session's, or the device's
+    uint64_t step_id;                     // that no other step of the process has; in a function called, the
+                                          // caller's. 0 while a node is folded
+    struct ResourceTable *resources;      // of the session's environment
     const struct Caller *caller;          // calls functions (kernel/call.h); NULL where none can be called
+    int depth;                            // of function calls
     struct Trace *trace;                  // where it is noted what ran when (run/trace.h); NULL: nowhere
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 
-// Allocates output i, which the shape function left unknown (OP_LATE), in host memory: on another device the machine
+// Allocates output i, which the shape function left unknown (OP_DYNAMIC_SHAPE), in host memory: on another device the machine
 // brings it inside when the kernel has returned. The shape must agree with what is known.
 FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
 // Output i is this tensor: takes over the reference. For values that have their own buffer (a dequeued element).
 void kernel_set_output(Kernel *k, int i, Tensor value);
 // Input i with a buffer of its own, to keep beyond the step: retained if it has one, copied otherwise.
 FALLIBLE Status *kernel_keep(Kernel *k, int i, Tensor *out);
-// Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them.
+// Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them (loops/tuning.def).
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                      void *arg);
-enum { KERNEL_WORTH_SHARING = 8000 };  // ns; up to 20 us by threads that are awake alone
 // The same where all units together take `total_ns`: for units that take less than one.
 void kernel_share(Kernel *k, int64_t units, int64_t total_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                   void *arg);
@@ -91,6 +106,7 @@ int64_t prepare_input_int(const Prepare *p, int i, int64_t j);
 // Opening — makes the state of one node in one session.
 struct Opening {
     const Node *node;
+    Str name;                     // of the node in the session's graph: of one name there is one state
     struct ResourceTable *resources;
     void *state;                  // op->state_size zeroed bytes to fill
 };
@@ -102,3 +118,7 @@ struct Opening {
 
 // The kernel of ops whose outputs the machine makes by itself: those that only rename memory (Op.alias), and NoOp.
 Status *kernel_nothing(Kernel *k);
+// Whether output 0 is input 0 under another name, perhaps in another shape, and nothing else is done.
+static inline bool op_only_renames(const Op *op) {
+    return op && (op->alias & BIT(0)) && op->cpu && op->cpu->run == kernel_nothing;
+}

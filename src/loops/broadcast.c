@@ -4,12 +4,9 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "loops/tuning.h"
 
-enum {
-    PIECE = 16384,   // elements of a long run per unit
-    SHORT_RUN = 48,  // below this the call per run costs more than copying the inputs into tiles
-    TILE = 1024,
-};
+enum { TILE = 1024 };
 
 static void strides_against(const Shape *shape, const Shape *out, int64_t *step) {
     int64_t stride = 1;
@@ -50,12 +47,12 @@ void broadcast_prepare(const Shape *a, const Shape *b, const Shape *out, Broadca
         plan->rows *= dims[from];
     }
     int64_t elements = plan->rows * plan->inner;
-    plan->short_runs = plan->rank > 0 && plan->inner < SHORT_RUN;
-    plan->cuts = max_i64(1, div_up(plan->inner, PIECE));
+    plan->short_runs = plan->rank > 0 && plan->inner < TUNED_BROADCAST_RUN;
+    plan->cuts = max_i64(1, div_up(plan->inner, TUNED_BROADCAST_PIECE));
     plan->piece = max_i64(1, div_up(plan->inner, plan->cuts));
     plan->group = 1;
     if (plan->cuts == 1 && plan->inner > 0)
-        plan->group = max_i64(1, PIECE / plan->inner);
+        plan->group = max_i64(1, TUNED_BROADCAST_PIECE / plan->inner);
     plan->units = elements ? div_up(plan->rows, plan->group) * plan->cuts : 0;
 }
 

@@ -3,9 +3,8 @@
 
 #include "base/checked.h"
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 #include "loops/window.h"
-
-enum { PATCH_BYTES = 1 << 20, MOST_PIXELS = 1024, LEAST_PIXELS = 96 };
 
 static bool is_plain(const WindowShape *s) {
     return s->filter_d == 1 && s->filter_h == 1 && s->filter_w == 1 && s->stride_d == 1 && s->stride_h == 1 &&
@@ -40,7 +39,7 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
         p.group_positions = min_i64(max_i64(1, positions), max_i64(1, div_up(48, max_i64(1, channels))));
         depth = p.group_positions * channels;
     }
-    p.pixels = max_i64(LEAST_PIXELS, min_i64(MOST_PIXELS, PATCH_BYTES / max_i64(1, depth * size)));
+    p.pixels = max_i64(TUNED_PATCH_LEAST, min_i64(TUNED_PATCH_MOST, TUNED_PATCH_BYTES / max_i64(1, depth * size)));
     p.pixels = max_i64(1, min_i64(p.pixels, image));
     p.blocks = image ? div_up(image, p.pixels) : 0;
     p.pixels = p.blocks ? div_up(image, p.blocks) : 1;

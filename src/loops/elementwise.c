@@ -2,73 +2,78 @@
 #include "loops/elementwise.h"
 
 #include "base/checked.h"
+#include "loops/elementwise_index.h"
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 
-typedef struct {
-    const char *name;
-    uint8_t arity;
-    bool to_bool, to_real, is_long;
-} Row;
-
-static const Row op_rows[ELEMENTWISE_OPS] = {
-#define UNARY(name, kinds, expression) {#name, 1, false, false, false},
-#define UNARY_LONG(name, kinds, expression) {#name, 1, false, false, true},
-#define UNARY_TO_BOOL(name, kinds, expression) {#name, 1, true, false, false},
-#define UNARY_TO_REAL(name, kinds, expression) {#name, 1, false, true, false},
-#define UNARY_GUARDED(name, kinds, expression, guard, careful) {#name, 1, false, false, true},
+#define ROW(name, arity, to_bool, to_real, is_long) \
+    const ElementwiseOp elementwise_##name = {#name, ELEMENTWISE_##name, arity, to_bool, to_real, is_long};
+#define UNARY(name, kinds, expression) ROW(name, 1, false, false, false)
+#define UNARY_LONG(name, kinds, expression) ROW(name, 1, false, false, true)
+#define UNARY_TO_BOOL(name, kinds, expression) ROW(name, 1, true, false, false)
+#define UNARY_TO_REAL(name, kinds, expression) ROW(name, 1, false, true, false)
+#define UNARY_GUARDED(name, kinds, expression, guard, careful) ROW(name, 1, false, false, true)
 #define UNARY_ALSO(name, kinds, expression)
-#define BINARY(name, kinds, expression) {#name, 2, false, false, false},
+#define BINARY(name, kinds, expression) ROW(name, 2, false, false, false)
 #define BINARY_HOT BINARY
 #define BINARY_HOT_ALSO(name, kinds, expression)
-#define BINARY_LONG(name, kinds, expression) {#name, 2, false, false, true},
+#define BINARY_LONG(name, kinds, expression) ROW(name, 2, false, false, true)
 #define BINARY_ALSO(name, kinds, expression)
-#define COMPARE(name, kinds, expression) {#name, 2, true, false, false},
+#define COMPARE(name, kinds, expression) ROW(name, 2, true, false, false)
 #define COMPARE_ALSO(name, kinds, expression)
 #define TWIN(name)
+#include "loops/unary.def"
+#include "loops/binary.def"
+#include "loops/compare.def"
+
+static const ElementwiseOp *const all_rows[] = {
+#undef ROW
+#define ROW(name, arity, to_bool, to_real, is_long) &elementwise_##name,
 #include "loops/unary.def"
 #include "loops/binary.def"
 #include "loops/compare.def"
 #include "loops/elementwise_undef.h"
 };
 
-// Measured on Zen 4 with vectors of 512 bits; a narrower CPU has as many times more to gain from a second thread.
-int elementwise_picoseconds(ElementwiseOp op, const ElementwiseLoop *loop) {
-    enum { SIMPLE = 60, LONG = 500, LONG_DOUBLE = 8000, LONG_COMPLEX = 20000, DIVISION = 3000, CONVERSION = 300 };
-    if (op >= ELEMENTWISE_OPS)
+int elementwise_picoseconds(const ElementwiseOp *op, const ElementwiseLoop *loop) {
+    if (!op)
         return 0;
-    bool divides = op == ELEMENTWISE_Div || op == ELEMENTWISE_FloorDiv || op == ELEMENTWISE_FloorMod ||
-        op == ELEMENTWISE_Pow ||
-                   op == ELEMENTWISE_TruncateDiv || op == ELEMENTWISE_TruncateMod || op == ELEMENTWISE_Reciprocal;
+    bool divides = op == &elementwise_Div || op == &elementwise_FloorDiv || op == &elementwise_FloorMod ||
+                   op == &elementwise_Pow || op == &elementwise_TruncateDiv || op == &elementwise_TruncateMod ||
+                   op == &elementwise_Reciprocal;
     bool is_float = loop->compute == DT_float, is_double = loop->compute == DT_double;
     bool is_complex = loop->compute == DT_complex64 || loop->compute == DT_complex128;
-    int simple = divides && !is_float && !is_double ? DIVISION : SIMPLE * loop->compute_size / 4;
-    int each = !op_rows[op].is_long ? simple : is_float ? LONG : is_double ? LONG_DOUBLE : is_complex ? LONG_COMPLEX
-        : simple;
-    return each + (loop->load || loop->store ? CONVERSION : 0);
+    int simple = divides && !is_float && !is_double ? TUNED_DIVISION : TUNED_SIMPLE * loop->compute_size / 4;
+    int each = !op->is_long ? simple
+               : is_float   ? TUNED_LONG
+               : is_double  ? TUNED_LONG_DOUBLE
+               : is_complex ? TUNED_LONG_COMPLEX
+                            : simple;
+    return each + (loop->load || loop->store ? TUNED_CONVERSION : 0);
 }
 
 // Other names of the same loops.
 static const struct {
     const char *name;
-    ElementwiseOp op;
+    const ElementwiseOp *op;
 } twins[] = {
-    {"AddV2", ELEMENTWISE_Add},           {"RealDiv", ELEMENTWISE_Div},
-    {"Inv", ELEMENTWISE_Reciprocal},      {"InvGrad", ELEMENTWISE_ReciprocalGrad},
-    {"Mod", ELEMENTWISE_TruncateMod},     {"Rint", ELEMENTWISE_Round},
+    {"AddV2", &elementwise_Add},           {"RealDiv", &elementwise_Div},
+    {"Inv", &elementwise_Reciprocal},      {"InvGrad", &elementwise_ReciprocalGrad},
+    {"Mod", &elementwise_TruncateMod},     {"Rint", &elementwise_Round},
 };
 
-ElementwiseOp elementwise_named(Str name) {
+const ElementwiseOp *elementwise_named(Str name) {
     for (int i = 0; i < ELEMENTWISE_OPS; i++)
-        if (str_is(name, op_rows[i].name))
-            return (ElementwiseOp)i;
+        if (str_is(name, all_rows[i]->name))
+            return all_rows[i];
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         if (str_is(name, twins[i].name))
             return twins[i].op;
-    return ELEMENTWISE_OPS;
+    return NULL;
 }
 
-const char *elementwise_name(ElementwiseOp op) {
-    return op < ELEMENTWISE_OPS ? op_rows[op].name : "";
+const ElementwiseOp *elementwise_at(int index) {
+    return index < ELEMENTWISE_OPS ? all_rows[index] : NULL;
 }
 
 // ---- small integers, to and from the 32-bit type of the same sign ----
@@ -118,26 +123,25 @@ static bool path_of(DType dtype, const LoopTable *table, ComputeType *type, Elem
     return true;
 }
 
-bool elementwise_find(ElementwiseOp op, DType dtype, ElementwiseLoop *out) {
+bool elementwise_find(const ElementwiseOp *op, DType dtype, ElementwiseLoop *out) {
     ElementwiseLoop loop = {0};
     ComputeType type;
     const LoopTable *table = loops_table();
-    if (op >= ELEMENTWISE_OPS || !path_of(dtype, table, &type, &loop))
+    if (!op || !path_of(dtype, table, &type, &loop))
         return false;
-    loop.fn = table->elementwise[type][op];
+    loop.fn = table->elementwise[type][op->index];
     if (!loop.fn)
         return false;
-    const Row *row = &op_rows[op];
     loop.in = loop.out = dtype;
-    if (row->to_bool)
+    if (op->to_bool)
         loop.out = DT_bool, loop.store = NULL;
-    if (row->to_real)
+    if (op->to_real)
         loop.out = dtype == DT_complex64 ? DT_float : DT_double;
     loop.in_size = (uint8_t)dtype_size(loop.in);
     loop.out_size = (uint8_t)dtype_size(loop.out);
     loop.compute_size = (uint8_t)dtype_size(loop.compute);
-    loop.arity = row->arity;
-    loop.param = op == ELEMENTWISE_LeftShift || op == ELEMENTWISE_RightShift ? 8.0 * loop.in_size : 0;
+    loop.arity = op->arity;
+    loop.param = op == &elementwise_LeftShift || op == &elementwise_RightShift ? 8.0 * loop.in_size : 0;
     *out = loop;
     return true;
 }

@@ -7,27 +7,29 @@
 #pragma once
 #include "tensor/dtype.h"
 
-typedef enum {
-#define UNARY(name, kinds, expression) ELEMENTWISE_##name,
-#define UNARY_LONG UNARY
-#define UNARY_TO_BOOL UNARY
-#define UNARY_TO_REAL UNARY
-#define UNARY_GUARDED(name, kinds, expression, guard, careful) ELEMENTWISE_##name,
-#define UNARY_ALSO(name, kinds, expression)
-#define BINARY(name, kinds, expression) ELEMENTWISE_##name,
-#define BINARY_HOT BINARY
-#define BINARY_HOT_ALSO(name, kinds, expression)
-#define BINARY_LONG BINARY
-#define BINARY_ALSO(name, kinds, expression)
-#define COMPARE(name, kinds, expression) ELEMENTWISE_##name,
-#define COMPARE_ALSO(name, kinds, expression)
-#define TWIN(name)
-#include "loops/unary.def"
-#include "loops/binary.def"
-#include "loops/compare.def"
-#include "loops/elementwise_undef.h"
-    ELEMENTWISE_OPS
+// A row of unary.def, binary.def or compare.def. There is one constant per row, elementwise_Add and so on; declared here
+// are those that ops outside the families name. The others' declarations stand beside their only user, and no header
+// lists all rows, so that a new row leaves the users of this header alone.
+typedef struct {
+    const char *name;        // of TensorFlow's op
+    uint16_t index;          // elementwise_index.h
+    uint8_t arity;           // 1 or 2
+    bool to_bool;            // the result is bool
+    bool to_real;            // the result is the real type of a complex one
+    bool is_long;            // tens of instructions
 } ElementwiseOp;
+#define ELEMENTWISE(Name) extern const ElementwiseOp elementwise_##Name
+ELEMENTWISE(Add);
+ELEMENTWISE(Sub);
+ELEMENTWISE(Mul);
+ELEMENTWISE(Div);
+ELEMENTWISE(Minimum);
+ELEMENTWISE(Maximum);
+ELEMENTWISE(Equal);
+ELEMENTWISE(Conj);
+ELEMENTWISE(Square);
+ELEMENTWISE(Sigmoid);
+ELEMENTWISE(Tanh);
 
 // out[i] = op(a[i * sa], b[i * sb]) for 0 <= i < n, in elements of the compute type; sa and sb are 0 or 1. A unary op
 // ignores b. `param` is what the op's row says (a slope, a tolerance, the width of a shifted integer).
@@ -49,12 +51,12 @@ typedef struct {
 } ElementwiseLoop;
 
 // The loop of an op for a type, on this CPU's level; false where the op does not take the type.
-bool elementwise_find(ElementwiseOp op, DType dtype, ElementwiseLoop *out);
-// The op of that name in TensorFlow ("AddV2", "InvGrad" and other twins included); ELEMENTWISE_OPS where there is none.
-ElementwiseOp elementwise_named(Str name);
-const char *elementwise_name(ElementwiseOp op);
+bool elementwise_find(const ElementwiseOp *op, DType dtype, ElementwiseLoop *out);
+// The op of that name in TensorFlow ("AddV2", "InvGrad" and other twins included); NULL where there is none.
+const ElementwiseOp *elementwise_named(Str name);
+const ElementwiseOp *elementwise_at(int index);  // NULL behind the last
 // What an element takes where memory is no matter, roughly.
-int elementwise_picoseconds(ElementwiseOp op, const ElementwiseLoop *loop);
+int elementwise_picoseconds(const ElementwiseOp *op, const ElementwiseLoop *loop);
 
 // Runs the loop on elements as they lie in memory. Returns the faults.
 int64_t elementwise_run(const ElementwiseLoop *loop, const void *a, const void *b, void *out, int64_t n, int64_t sa,

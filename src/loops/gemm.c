@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "loops/level/gemm_blocks.h"
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 
 static bool type_of(DType dtype, ComputeType *type) {
     switch (dtype) {
@@ -33,36 +34,33 @@ static size_t pack_bytes(const GemmShape *unit, GemmWay way, size_t size) {
     return round_up((size_t)elements * size, 64);
 }
 
-// Tiles of 256 bits read a row of b as one cache line. Of rows 1 KiB apart and more the lines fall into few sets of the
-// first cache, of rows 2 KiB apart into few of the second one too; packing costs 3 / m of the product. Of 104 GFLOP/s
-// (Zen 3, one thread) in place and packed: m n k of 128 256 784 86 and 90, 128 512 512 72 and 93, 64 512 512 79 and 87,
-// 32 512 512 74 and 76, 32 256 256 92 and 83, 128 128 128 96 and 94. 512 bits make four lines of a row, and have a
-// second cache of 1 MiB.
+// Whether b is packed though it would fit where it lies: its rows fall into few sets of the caches.
 static bool packs_right(const GemmShape *g, size_t size, double bytes) {
-    enum { IN_PLACE = 1 << 16, APART = 2048, ROWS = 96, ROWS_APART = 32 };
-    bool apart = (size_t)g->ldb * size % APART == 0;
-    return loops_table()->level == 3 && bytes > IN_PLACE && g->m >= (apart ? ROWS_APART : ROWS);
+    const Tuning *t = tuning();
+    bool apart = (size_t)g->ldb * size % (size_t)t->gemm_apart == 0;
+    return bytes > t->gemm_pack_bytes && g->m >= (apart ? t->gemm_pack_rows_apart : t->gemm_pack_rows);
 }
 
 static GemmWay choose_way(const GemmShape *g, size_t size) {
     bool along_k = (!g->ta || g->lda == 1) && (g->tb || g->ldb == 1);
     if (g->m == 1 && !g->tb && g->n >= 4)
         return GEMM_ROW;
-    if (along_k && (g->m == 1 || g->n == 1 || (g->tb && g->m <= GEMM_FEW_ROWS && g->k >= GEMM_DOT_DEPTH)))
+    if (along_k && (g->m == 1 || g->n == 1 || (g->tb && g->m <= TUNED_GEMM_FEW_ROWS && g->k >= TUNED_GEMM_DOT_DEPTH)))
         return GEMM_DOTS;
     double bytes = (double)size, k = (double)g->k;
-    if (g->ta && !g->tb && g->n <= GEMM_TURNED_COLUMNS && g->m >= GEMM_PANEL &&
-        k * (double)g->m * bytes <= GEMM_IN_PLACE_B &&
-        k * (double)g->n * bytes <= GEMM_IN_PLACE_A && (double)g->m * (double)g->n * bytes <= GEMM_TURNED_BYTES)
+    if (g->ta && !g->tb && g->n <= TUNED_GEMM_TURNED_COLUMNS && g->m >= GEMM_PANEL &&
+        k * (double)g->m * bytes <= TUNED_GEMM_IN_PLACE_B &&
+        k * (double)g->n * bytes <= TUNED_GEMM_IN_PLACE_A &&
+        (double)g->m * (double)g->n * bytes <= TUNED_GEMM_TURNED_BYTES)
         return GEMM_TURNED;
     double right = k * (double)g->n * bytes;
-    if (g->m <= GEMM_FEW_ROWS && !g->tb && right > GEMM_IN_PLACE_B)
+    if (g->m <= TUNED_GEMM_FEW_ROWS && !g->tb && right > TUNED_GEMM_IN_PLACE_B)
         return GEMM_SHALLOW;
     return !g->tb && packs_right(g, size, right) ? GEMM_PACKED : GEMM_TILES;
 }
 
 size_t gemm_most_scratch(void) {
-    return (GEMM_DEPTH * GEMM_GROUP + 8) * sizeof(double) + GEMM_BLOCK_BYTES;
+    return (TUNED_GEMM_DEPTH * GEMM_GROUP + 8) * sizeof(double) + TUNED_GEMM_BLOCK_BYTES;
 }
 
 void gemm_at_once(DType dtype, const GemmShape *shape, const void *a, const void *b, void *c, void *scratch) {
@@ -105,7 +103,7 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
     size_t size = type == TYPE_F64 ? 8 : 4;
     p.way = choose_way(shape, size);
     double work = (double)shape->m * (double)shape->n * (double)shape->k;
-    if (threads > 1 && batch < threads && work > 200000)
+    if (threads > 1 && batch < threads && work > TUNED_GEMM_CUT)
         cut(&p, 2 * threads);
     p.units = batch * p.cuts_m * p.cuts_n;
     GemmShape unit = *shape;

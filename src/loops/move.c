@@ -5,9 +5,9 @@
 
 #include "base/checked.h"
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 
 enum { COPY_RUNS, COPY_STRIDED, COPY_REPEAT, COPY_TRANSPOSED };
-enum { UNIT_BYTES = 65536 };
 
 typedef struct { uint64_t a, b; } Pair;
 typedef struct { uint64_t a, b, c; } Triple;
@@ -73,7 +73,7 @@ void copy_prepare(int rank, const int64_t *dims, const int64_t *from, const int6
         inner *= p.dims[last - 1];
     p.outer = count / inner;
     // A transpose of two dimensions alone is cut into strips of the one that is read.
-    p.per_unit = max_i64(1, UNIT_BYTES / max_i64(1, inner * (int64_t)size));
+    p.per_unit = max_i64(1, TUNED_MOVE_UNIT / max_i64(1, inner * (int64_t)size));
     if (p.kind == COPY_TRANSPOSED && p.outer < 8 && p.dims[last - 1] >= 256) {
         int64_t strips = min_i64(64, p.dims[last - 1] / 64);
         p.per_unit = -strips;
@@ -158,12 +158,13 @@ void copy_run(const CopyPlan *plan, const void *in, void *out, int64_t first, in
 }
 
 int64_t copy_picoseconds(const CopyPlan *plan) {
-    enum { POSITION = 8000, STRIDED = 500, TRANSPOSED = 300 };
     int64_t count = plan->units ? 1 : 0;
     for (int i = 0; i < plan->rank; i++)
         count *= plan->dims[i];
-    int64_t each = plan->kind == COPY_STRIDED ? STRIDED : plan->kind == COPY_TRANSPOSED ? TRANSPOSED : 0;
-    return count * each + plan->outer * POSITION;
+    int64_t each = plan->kind == COPY_STRIDED      ? TUNED_MOVE_STRIDED
+                   : plan->kind == COPY_TRANSPOSED ? TUNED_MOVE_TRANSPOSED
+                                                   : 0;
+    return count * each + plan->outer * TUNED_MOVE_POSITION;
 }
 
 // ---- views ----

@@ -32,6 +32,7 @@ const char *onednn_name(const OnednnOp *op) { return (void)op, ""; }
 #include <string.h>
 
 #include "base/checked.h"
+#include "loops/tuning.h"
 
 enum { ARG_A, ARG_B, ARG_BIAS, ARG_OUT, ARG_SCRATCH, ARGS };
 
@@ -390,18 +391,16 @@ static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *
            (!op->names[ARG_BIAS] || op->layout[ARG_BIAS]);
 }
 
-// The first implementation offered copies the right matrix before each product. For few rows that is the better part of
-// its time, up to two thirds: there the library's other one is faster, which doesn't. Measured on Zen 4, with version
-// 2.6.
+// The first implementation offered copies the right matrix before each product, the other one does not.
 static bool is_copied_in_vain(const ProductWish *w) {
-    enum { SMALL = 1 << 14, LARGE = 1 << 18, VERY_LARGE = 1 << 22, HANDFUL = 8, FEW = 64 };
+    const Tuning *t = tuning();
     const GemmShape *s = w->shape;
     double elements = (double)s->k * (double)s->n;
     if (w->batch != 1 || w->pack)
         return false;
     if (s->tb)
-        return s->m <= HANDFUL && elements >= SMALL;
-    return elements >= (s->m <= FEW ? LARGE : VERY_LARGE);
+        return s->m <= t->copied_turned_rows && elements >= t->copied_turned;
+    return elements >= (s->m <= t->copied_few_rows ? t->copied_few : t->copied_many);
 }
 
 static bool product_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {

@@ -7,13 +7,12 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 #include "loops/move.h"
+#include "loops/tuning.h"
+
+ELEMENTWISE(LogicalNot);
 
 enum {
-    UNIT = 32768,         // elements read per unit, about
-    SPLIT_FROM = 131072,  // fewer elements than this are never split
-    SPLITS = 16,
     TILE = 1024,          // elements converted at a time
-    COLUMNS = 1024,       // of a unit that keeps columns, while there are few
     MOST_COLUMNS = 4096,
 };
 
@@ -77,21 +76,22 @@ static void cut(ReducePlan *plan) {
     plan->splits = 1;
     plan->inner_reduced = plan->rank == 0 || plan->reduced[plan->rank - 1];
     if (plan->inner_reduced) {
-        int64_t even = total >= SPLIT_FROM && plan->outputs >= SPLITS ? plan->outputs / SPLITS : plan->outputs;
-        plan->per_unit = max_i64(1, min_i64(even, UNIT / max_i64(1, plan->folded)));
+        bool cut = total >= TUNED_REDUCE_SPLIT && plan->outputs >= TUNED_REDUCE_SPLITS;
+        int64_t even = cut ? plan->outputs / TUNED_REDUCE_SPLITS : plan->outputs;
+        plan->per_unit = max_i64(1, min_i64(even, TUNED_REDUCE_UNIT / max_i64(1, plan->folded)));
         plan->blocks = div_up(plan->outputs, plan->per_unit);
     } else {
         plan->columns = plan->dims[plan->rank - 1];
-        int64_t width = (int64_t)round_up((size_t)div_up(plan->columns, SPLITS), 64);
-        plan->width = min_i64(plan->columns, min_i64(MOST_COLUMNS, max_i64(COLUMNS, width)));
+        int64_t width = (int64_t)round_up((size_t)div_up(plan->columns, TUNED_REDUCE_SPLITS), 64);
+        plan->width = min_i64(plan->columns, min_i64(MOST_COLUMNS, max_i64(TUNED_REDUCE_COLUMNS, width)));
         int64_t cuts = plan->width ? div_up(plan->columns, plan->width) : 0;
         plan->blocks = plan->columns ? plan->outputs / plan->columns * cuts : 0;
     }
-    if (plan->blocks > 0 && plan->blocks < SPLITS && total >= SPLIT_FROM) {
+    if (plan->blocks > 0 && plan->blocks < TUNED_REDUCE_SPLITS && total >= TUNED_REDUCE_SPLIT) {
         for (int i = 0; i < plan->rank; i++)
             if (plan->reduced[i] && (plan->splits == 1 || plan->dims[i] > plan->dims[plan->split_dim])) {
                 plan->split_dim = i;
-                plan->splits = min_i64(SPLITS, plan->dims[i]);
+                plan->splits = min_i64(TUNED_REDUCE_SPLITS, plan->dims[i]);
             }
     }
     plan->units = plan->blocks * plan->splits;
@@ -104,7 +104,7 @@ bool reduce_prepare(ReduceOp op, DType dtype, const Shape *shape, uint32_t axes,
     if ((op == REDUCE_ANY || op == REDUCE_ALL) != (dtype == DT_bool))
         return false;
     // Equal takes every type, and knows how small ones are widened; Conj's twin Square knows how they are narrowed.
-    if (!elementwise_find(dtype == DT_bool ? ELEMENTWISE_LogicalNot : ELEMENTWISE_Square, dtype, &path))
+    if (!elementwise_find(dtype == DT_bool ? &elementwise_LogicalNot : &elementwise_Square, dtype, &path))
         return false;
     if (!type_of(path.compute, &type, &p.accumulator))
         return false;

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "loops/move.h"
+#include "loops/tuning.h"
 
 typedef uint64_t Sixteen __attribute__((vector_size(16), aligned(1), may_alias));
 typedef struct { uint64_t a, b, c; } Triple;
@@ -33,12 +34,10 @@ static Sixteen sixteen_of(const void *value, size_t size) {
     return (Sixteen){eight, eight};
 }
 
-enum { WORTH_A_CALL = 512 };  // bytes: the C library fills faster, once it has begun
-
 void fill_run(const void *value, size_t size, void *out, int64_t n) {
     if (n <= 0)
         return;
-    bool large = (size_t)n * size >= WORTH_A_CALL;
+    bool large = (size_t)n * size >= TUNED_FILL_CALL;
     if (size == 1 || (large && !memcmp(value, (const char *)value + 1, size - 1))) {
         memset(out, *(const unsigned char *)value, (size_t)n * size);
         return;
@@ -159,11 +158,11 @@ static inline int64_t index_at(const void *indices, DType index, int64_t i) {
     }
 }
 
-enum { LINE = 64, ROWS_AHEAD = 12, LINES_AHEAD = 8 };
+enum { LINE = 64 };
 
 // Rows of a large table lie anywhere: the first lines of one are asked for while others are copied.
 static inline void ask_for(const char *row, size_t bytes) {
-    for (size_t i = 0; i < bytes && i < LINES_AHEAD * LINE; i += LINE)
+    for (size_t i = 0; i < bytes && i < TUNED_PREFETCH_LINES * LINE; i += LINE)
         __builtin_prefetch(row + i);
 }
 
@@ -177,8 +176,8 @@ int64_t gather_rows(const void *in, int64_t extent, size_t row_bytes, const void
     char *to = (char *)out + (size_t)first * row_bytes;
     for (int64_t at = first; at < last; at++, to += row_bytes) {
         int64_t i = index_at(indices, index, place);
-        if (row_bytes >= LINE && place + ROWS_AHEAD < count) {
-            int64_t next = index_at(indices, index, place + ROWS_AHEAD);
+        if (row_bytes >= LINE && place + TUNED_PREFETCH_READ < count) {
+            int64_t next = index_at(indices, index, place + TUNED_PREFETCH_READ);
             if (next >= 0 && next < extent)
                 ask_for(table + (size_t)next * row_bytes, row_bytes);
         }

@@ -59,7 +59,7 @@ static void widened(const ElementwiseLoop *path, const ArgLoops *loops, bool gre
 static bool extreme(bool greatest, DType dtype, DType index, const void *in, void *out, int64_t outer, int64_t n,
                     int64_t inner) {
     ElementwiseLoop path;
-    if (!elementwise_find(ELEMENTWISE_Equal, dtype, &path))
+    if (!elementwise_find(&elementwise_Equal, dtype, &path))
         return false;
     const ArgLoops *loops = arg_loops(path.compute);
     if (!loops)

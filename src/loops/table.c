@@ -1,9 +1,6 @@
 // LoopTable — the choice of a CPU level, once.
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/log.h"
 #include "loops/level/table.h"
 
 static _Atomic(const LoopTable *) chosen;
@@ -31,13 +28,12 @@ static const LoopTable *table_of(int level) {
 }
 #endif
 
+const EnvVar loops_variable = {"MILLRACE_CPU", "v1 v3 v4", false, NULL};
+
 static const LoopTable *choose(void) {
-    const char *wanted = getenv("MILLRACE_CPU");
-    int most = 4;
-    if (wanted && wanted[0] == 'v' && (wanted[1] == '1' || wanted[1] == '3') && !wanted[2])
-        most = wanted[1] - '0';
-    else if (wanted && *wanted && strcmp(wanted, "v4") != 0)
-        log_bad_variable("MILLRACE_CPU", str_of(wanted), "v1, v3 or v4");
+    static const int LEVELS[] = {1, 3, 4};
+    uint64_t word = env_var_read(&loops_variable, NULL);
+    int most = word ? LEVELS[__builtin_ctzll(word)] : 4;
     while (!cpu_has(most))
         most--;
     return table_of(most);

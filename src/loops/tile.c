@@ -7,11 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-
-enum {
-    ROOM = 48 * 1024,       // bytes of the buffer
-    SHORT_PERIOD = 256,     // elements of a row that is repeated in the buffer
-};
+#include "loops/tuning.h"
 
 typedef struct {
     const TileProgram *program;
@@ -43,7 +39,7 @@ static size_t input_size(const TileProgram *program, int input) {
 }
 
 static bool is_short(const TileProgram *program, int input) {
-    return program->inputs[input].period > 0 && program->inputs[input].period < SHORT_PERIOD;
+    return program->inputs[input].period > 0 && program->inputs[input].period < TUNED_REPEAT_PERIOD;
 }
 
 static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
@@ -58,8 +54,8 @@ static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
     }
     int64_t tile = TILE_BYTES / (int64_t)result;
     spare += (size_t)program->n_registers * 64;
-    if (each && (size_t)tile * each + spare > ROOM)
-        tile = spare < ROOM ? (int64_t)((ROOM - spare) / each) : 0;
+    if (each && (size_t)tile * each + spare > TUNED_TILE_ROOM)
+        tile = spare < TUNED_TILE_ROOM ? (int64_t)((TUNED_TILE_ROOM - spare) / each) : 0;
     layout->tile = max_i64(1, tile);
     layout->register_bytes = round_up((size_t)layout->tile * result, 64);
     char *next = layout->buffer + (size_t)program->n_registers * layout->register_bytes;
@@ -110,7 +106,7 @@ static int64_t piece_length(const Layout *layout, int64_t at, int64_t last) {
 
 int64_t tile_program_run(const TileProgram *program, const void *const *inputs, void *out, int64_t first,
                          int64_t last) {
-    _Alignas(64) char buffer[ROOM + TILE_STEPS * 64];
+    _Alignas(64) char buffer[TUNED_TILE_ROOM + TILE_STEPS * 64];
     Layout layout = {.program = program, .buffer = buffer};
     int64_t faults = 0;
     if (first >= last)

@@ -7,6 +7,10 @@
 #include "base/suite_test.h"
 #include "loops/tile.h"
 
+ELEMENTWISE(FloorDiv);
+ELEMENTWISE(GreaterEqual);
+ELEMENTWISE(Neg);
+
 static uint32_t seed = 3;
 static int random_below(int n) {
     seed = seed * 1664525u + 1013904223u;
@@ -16,8 +20,8 @@ static int random_below(int n) {
 enum { COUNT = 5003 };
 
 static void check_program(DType dtype, int n_steps, int n_inputs) {
-    static const ElementwiseOp unary[] = {ELEMENTWISE_Neg, ELEMENTWISE_Square, ELEMENTWISE_Conj};
-    static const ElementwiseOp binary[] = {ELEMENTWISE_Add, ELEMENTWISE_Sub, ELEMENTWISE_Mul};
+    static const ElementwiseOp *const unary[] = {&elementwise_Neg, &elementwise_Square, &elementwise_Conj};
+    static const ElementwiseOp *const binary[] = {&elementwise_Add, &elementwise_Sub, &elementwise_Mul};
     size_t size = dtype_size(dtype);
     TileProgram program = {.n_steps = (int16_t)n_steps, .n_inputs = (int16_t)n_inputs, .count = COUNT};
     char *data[TILE_INPUTS], *full[TILE_INPUTS], *results[TILE_STEPS];
@@ -42,7 +46,7 @@ static void check_program(DType dtype, int n_steps, int n_inputs) {
         TileStep *step = &program.steps[s];
         bool two = random_below(3) > 0;
         ck_assert(elementwise_find(two ? binary[random_below(3)] : unary[random_below(3)], dtype, &step->loop) ||
-                  elementwise_find(ELEMENTWISE_Neg, dtype, &step->loop));
+                  elementwise_find(&elementwise_Neg, dtype, &step->loop));
         TileOperand *operands[2] = {&step->a, &step->b};
         for (int k = 0; k < 2; k++) {
             bool earlier = s > 0 && random_below(2);
@@ -81,7 +85,7 @@ END_TEST
 
 START_TEST(faults_are_counted_and_nothing_is_nothing) {
     TileProgram program = {.n_steps = 1, .n_inputs = 2, .count = 4, .inputs = {{.stride = 1}, {.stride = 0}}};
-    ck_assert(elementwise_find(ELEMENTWISE_FloorDiv, DT_int32, &program.steps[0].loop));
+    ck_assert(elementwise_find(&elementwise_FloorDiv, DT_int32, &program.steps[0].loop));
     program.steps[0].b.index = 1;
     int32_t a[4] = {1, 2, 3, 4}, zero = 0, out[4];
     const void *inputs[2] = {a, &zero};
@@ -104,9 +108,9 @@ START_TEST(choices_take_bools_of_inputs_and_of_steps) {
     for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
         TileProgram program = {.n_steps = 5, .n_inputs = 3, .count = COUNT, .inputs = {{.stride = 1}, {0}, layouts[l]}};
         TileStep *step = program.steps;
-        ck_assert(elementwise_find(ELEMENTWISE_GreaterEqual, DT_float, &step[0].loop));
-        ck_assert(elementwise_find(ELEMENTWISE_Neg, DT_float, &step[1].loop));
-        ck_assert(elementwise_find(ELEMENTWISE_Neg, DT_float, &step[3].loop));
+        ck_assert(elementwise_find(&elementwise_GreaterEqual, DT_float, &step[0].loop));
+        ck_assert(elementwise_find(&elementwise_Neg, DT_float, &step[1].loop));
+        ck_assert(elementwise_find(&elementwise_Neg, DT_float, &step[3].loop));
         step[0].b = (TileOperand){false, 1};
         for (int s = 2; s < 5; s += 2) {
             step[s].loop = (ElementwiseLoop){.in_size = 4, .out_size = 4, .arity = 2};

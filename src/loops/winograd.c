@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 
 enum { MOST_POINTS = 64, MOST_TAPS = 25, TILE = 4 };
 
@@ -32,24 +33,20 @@ static Layout packed_layout(const WinogradPlan *plan, int lanes) {  // block: fr
 
 // ---------------------------------------- plan
 
-// Measured on Zen 4 with 1 MiB of second-level cache; within a factor of 2 either way little changes. The transformed
-// tiles of a block should stay in that cache, but a block has to be large enough to pay for reading all of the filter.
-enum { BLOCK_BYTES = 512 << 10, LEAST_TILES = 36, MOST_TILES = 96, CHUNK = 256 };
-// The sums of a unit, 2.3 MiB, are read and written once a block.
-enum { GRADIENT_BYTES = 2 << 20, GRADIENT_CHUNK = 128, MOST_CUTS = 16 };
+enum { MOST_CUTS = 16 };
 
 static int64_t block_of(int64_t bytes, int points, int64_t channels) {
     int64_t tiles = bytes / (points * (int64_t)sizeof(float) * channels) / 12 * 12;
-    return min_i64(MOST_TILES, max_i64(LEAST_TILES, tiles));
+    return min_i64(TUNED_WINOGRAD_MOST, max_i64(TUNED_WINOGRAD_LEAST, tiles));
 }
 
 static void plan_forward(WinogradPlan *p, int lanes, int threads) {
     p->chunk_in = p->in_c;
     p->chunks_in = 1;
-    p->chunks_out = div_up(p->out_c, CHUNK);
+    p->chunks_out = div_up(p->out_c, TUNED_WINOGRAD_CHUNK);
     p->chunk_out = (int64_t)round_up((size_t)div_up(p->out_c, p->chunks_out), 2 * (size_t)lanes);
     p->chunks_out = div_up(p->out_c, p->chunk_out);
-    p->block = block_of(BLOCK_BYTES, p->points, p->in_c + p->chunk_out);
+    p->block = block_of(TUNED_WINOGRAD_BLOCK, p->points, p->in_c + p->chunk_out);
     if (threads > 1)
         p->block = min_i64(p->block, max_i64(12, div_up(p->tiles, 2 * threads)));
     p->block = max_i64(1, min_i64(p->block, p->tiles));
@@ -61,7 +58,7 @@ static void plan_forward(WinogradPlan *p, int lanes, int threads) {
 }
 
 static int64_t gradient_cut(int64_t channels, int lanes, int64_t *chunks) {
-    int64_t most = max_i64(1, div_up(channels, GRADIENT_CHUNK));
+    int64_t most = max_i64(1, div_up(channels, TUNED_WINOGRAD_GRADIENT_CHUNK));
     int64_t chunk = (int64_t)round_up((size_t)div_up(channels, most), (size_t)lanes);
     *chunks = div_up(channels, chunk);
     return chunk;
@@ -71,7 +68,7 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     p->chunk_in = gradient_cut(p->in_c, lanes, &p->chunks_in);
     p->chunk_out = gradient_cut(p->out_c, lanes, &p->chunks_out);
     int64_t chunks = p->chunks_in * p->chunks_out;
-    p->block = max_i64(1, min_i64(p->tiles, block_of(GRADIENT_BYTES, p->points, p->chunk_in + p->chunk_out)));
+    p->block = max_i64(1, min_i64(p->tiles, block_of(TUNED_WINOGRAD_GRADIENT, p->points, p->chunk_in + p->chunk_out)));
     // Cuts of one length, and an even number of them: 3 units, or a short last one, would leave a second thread idle.
     p->cuts = max_i64(1, min_i64(MOST_CUTS / chunks, p->tiles / (2 * p->block)));
     p->cuts = p->cuts > 1 ? p->cuts / 2 * 2 : 1;

@@ -10,7 +10,7 @@
 #define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
-    X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(While) X(StatelessWhile) \
+    X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(Case) X(StatelessCase) X(While) X(StatelessWhile) \
     X(EmptyTensorList) X(TensorListReserve) X(TensorListFromTensor) X(TensorListSplit) X(TensorListPushBack) \
     X(TensorListPopBack) X(TensorListLength) X(TensorListElementShape) X(TensorListGetItem) X(TensorListSetItem) \
     X(TensorListResize) X(TensorListConcatLists) X(TensorListStack) X(TensorListGather) X(TensorListScatter) \
@@ -35,7 +35,8 @@
     X(Erfinv) X(Ndtri) X(BesselI0e) X(BesselI1e) X(Polygamma) X(Zeta) X(Igamma) X(Igammac) X(IgammaGradA) X(Betainc) \
     X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN) X(Einsum)
 
-#define ARRAY X(Const) X(Placeholder) X(PlaceholderWithDefault) X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
+#define ARRAY X(Const) X(ImmutableConst) X(ParallelConcat) X(Placeholder) X(PlaceholderWithDefault) \
+    X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
     X(Reshape) X(ExpandDims) X(Squeeze) X(EnsureShape) X(PreventGradient) X(Shape) X(ShapeN) X(Size) X(Rank) \
     X(BroadcastArgs) X(BroadcastGradientArgs) X(BroadcastTo) X(Fill) X(ZerosLike) X(OnesLike) X(Tile) X(Transpose) \
     X(ConjugateTranspose) X(InvertPermutation) X(Concat) X(ConcatV2) X(ConcatOffset) X(Pack) X(Unpack) X(Split) \
@@ -46,17 +47,19 @@
     X(TensorScatterMin) X(TensorScatterMax) X(SparseToDense) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
     X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) \
     X(DynamicPartition) \
-    X(Bitcast) X(RaggedTensorToTensor) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) X(SpaceToBatchND) X(BatchToSpaceND) \
+    X(Bitcast) X(RaggedTensorToTensor) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) \
+    X(SpaceToBatchND) X(BatchToSpaceND) \
     X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) \
     X(MatrixDiagPartV2) \
     X(MatrixDiagPartV3) X(MatrixSetDiag) X(MatrixSetDiagV2) X(MatrixSetDiagV3) X(Diag) X(DiagPart) X(MatrixBandPart)
 
-#define NN X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
+#define NN X(BatchNormWithGlobalNormalization) X(BatchNormWithGlobalNormalizationGrad) X(NearestNeighbors) \
+    X(Softmax) X(LogSoftmax) X(SoftmaxCrossEntropyWithLogits) X(SparseSoftmaxCrossEntropyWithLogits) \
     X(_ScaledSoftmaxCrossEntropyWithLogits) X(_ScaledSparseSoftmaxCrossEntropyWithLogits) \
-    X(Conv2D) X(_FusedConv2D) X(_FusedBatchNormEx) X(_FusedBatchNormGradEx) X(_FusedBatchNormAgain) \
+    X(Conv2D) X(_FusedConv2D) X(_FusedBatchNormEx) X(_FusedBatchNormGradEx) X(_FusedBatchNormRecompute) \
     X(_FusedDepthwiseConv2dNative) X(Conv2DBackpropInput) X(Conv2DBackpropFilter) X(DepthwiseConv2dNative) \
     X(DepthwiseConv2dNativeBackpropInput) X(DepthwiseConv2dNativeBackpropFilter) \
-    X(MaxPool) X(_MaxPoolAgain) X(MaxPoolV2) X(MaxPoolGrad) X(MaxPoolGradV2) X(AvgPool) X(AvgPoolGrad) \
+    X(MaxPool) X(_MaxPoolRecompute) X(MaxPoolV2) X(MaxPoolGrad) X(MaxPoolGradV2) X(AvgPool) X(AvgPoolGrad) \
     X(BiasAdd) X(BiasAddV1) X(BiasAddGrad) X(InTopK) X(InTopKV2) \
     X(MaxPoolWithArgmax) X(MaxPoolGradWithArgmax) X(MaxPoolGradGrad) X(MaxPoolGradGradV2) \
     X(MaxPoolGradGradWithArgmax) X(LRN) X(LRNGrad) X(FusedBatchNorm) X(FusedBatchNormV2) X(FusedBatchNormV3) \
@@ -66,7 +69,8 @@
     X(LSTMBlockCell) X(LSTMBlockCellGrad) X(BlockLSTM) X(BlockLSTMV2) X(BlockLSTMGrad) X(BlockLSTMGradV2) \
     X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder)
 
-#define STATE X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
+#define STATE X(RefIdentity) X(RefSelect) X(GetSessionHandle) X(GetSessionHandleV2) X(GetSessionTensor) \
+    X(DeleteSessionTensor) X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
     X(StridedSliceAssign) X(ResourceStridedSliceAssign) \
     X(AssignAdd) X(AssignSub) X(AssignAddVariableOp) X(AssignSubVariableOp) X(VarIsInitializedOp) \
     X(DisableCopyOnRead) \
@@ -83,6 +87,16 @@
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2) \
+    X(ConditionalAccumulator) X(ResourceConditionalAccumulator) X(SparseConditionalAccumulator) \
+    X(AccumulatorApplyGradient) X(ResourceAccumulatorApplyGradient) X(SparseAccumulatorApplyGradient) \
+    X(AccumulatorTakeGradient) X(ResourceAccumulatorTakeGradient) X(SparseAccumulatorTakeGradient) \
+    X(AccumulatorNumAccumulated) X(ResourceAccumulatorNumAccumulated) X(AccumulatorSetGlobalStep) \
+    X(ResourceAccumulatorSetGlobalStep) \
+    X(Barrier) X(BarrierInsertMany) X(BarrierTakeMany) X(BarrierClose) X(BarrierReadySize) X(BarrierIncompleteSize) \
+    X(MutexV2) X(MutexLock) X(ConsumeMutexLock) \
+    X(Stage) X(Unstage) X(StagePeek) X(StageSize) X(StageClear) X(MapStage) X(MapPeek) X(MapUnstage) \
+    X(MapUnstageNoKey) X(MapSize) X(MapIncompleteSize) X(MapClear) X(OrderedMapStage) X(OrderedMapPeek) \
+    X(OrderedMapUnstage) X(OrderedMapUnstageNoKey) X(OrderedMapSize) X(OrderedMapIncompleteSize) X(OrderedMapClear) \
     X(HashTable) X(HashTableV2) X(MutableHashTable) X(MutableHashTableV2) X(MutableDenseHashTable) \
     X(MutableDenseHashTableV2) X(MutableHashTableOfTensors) X(AnonymousHashTable) \
     X(AnonymousMutableHashTable) X(AnonymousMutableHashTableOfTensors) X(AnonymousMutableDenseHashTable) \
@@ -113,7 +127,8 @@
     X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
     X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
-    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomGammaGrad) X(RandomPoisson) X(RandomPoissonV2) \
+    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomGammaGrad) \
+    X(RandomPoisson) X(RandomPoissonV2) \
     X(UniformCandidateSampler) X(LogUniformCandidateSampler) X(LearnedUnigramCandidateSampler) \
     X(ThreadUnsafeUnigramCandidateSampler) X(FixedUnigramCandidateSampler) X(AllCandidateSampler) \
     X(ComputeAccidentalHits) X(StatelessRandomUniformFullInt) X(StatelessRandomUniformIntV2)
@@ -127,19 +142,24 @@
     X(CombinedNonMaxSuppression)
 #define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
     X(IRFFT3D)
-#define IO X(SaveV2) X(RestoreV2) X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
+#define SPARSE X(SparseTensorDenseMatMul) X(SparseMatMul) X(SparseReshape) X(SparseFillEmptyRows) \
+    X(SparseFillEmptyRowsGrad) X(SparseSegmentSumGrad) X(SparseSegmentMeanGrad) X(SparseSegmentSqrtNGrad)
+#define LINALG X(MatrixInverse) X(MatrixDeterminant) X(LogMatrixDeterminant) X(Cholesky) X(CholeskyGrad) X(MatrixSolve) \
+    X(MatrixTriangularSolve)
+#define IO X(SaveV2) X(RestoreV2) X(Save) X(SaveSlices) X(Restore) X(RestoreSlice) \
+    X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
-    X(MatchingFiles)
+    X(MatchingFiles) X(ScalarSummary) X(HistogramSummary) X(TensorSummaryV2) X(MergeSummary)
 
 #define X(Name) extern const Op op_##Name;
-FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL IO
+FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
 #undef X
 
 #define X(Name) &op_##Name,
 const Op *const all_ops[] = {
-    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL IO
+    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
     NULL,

@@ -1,6 +1,7 @@
-// Control — takes out control edges that other edges imply: from a node whose value is read anyway, twice from the same
-// node, or from a node that another predecessor has waited for already. And passes over nodes that somebody waits for
-// though nobody reads them: a gradient of TensorFlow's Python is waited for together with its siblings, wanted or not.
+// Control-dependency pruning, second part — removes control edges that other edges imply: from a node whose value is
+// read anyway, twice from the same node, or from a node that another predecessor has waited for already. And passes over
+// nodes that somebody waits for though nobody reads them: a gradient of TensorFlow's Python is waited for together with
+// its siblings, wanted or not.
 #include "plan/pass.h"
 
 static bool waits_for(const Node *node, const Node *before) {
@@ -125,7 +126,7 @@ static Status *pass_over_unread(Draft *draft) {
 }
 
 Status *pass_control(Draft *draft) {
-    TRY(pass_wait(draft));
+    TRY(pass_control_prune(draft));
     TRY(pass_over_unread(draft));
     for (size_t i = 0; i < draft->graph->nodes.n; i++)
         if (draft->graph->nodes.p[i])

@@ -1,4 +1,4 @@
-// CSE — equal stateless nodes become one: same op, device, inputs, controls and attributes.
+// Common-subexpression elimination — equal stateless nodes become one: same op, device, inputs, controls and attributes.
 #include <stdlib.h>
 
 #include "plan/pass.h"
@@ -38,7 +38,7 @@ static bool same_controls(const Node *a, const Node *b) {
 
 static bool equal(const Node *a, const Node *b) {
     if (a->type != b->type || a->n_inputs != b->n_inputs || a->n_attrs != b->n_attrs ||
-        a->n_outputs != b->n_outputs || !str_equal(a->device, b->device) || !same_controls(a, b))
+        a->n_outputs != b->n_outputs || a->placed != b->placed || !str_equal(a->device, b->device) || !same_controls(a, b))
         return false;
     for (int i = 0; i < a->n_inputs; i++)
         if (!output_equal(a->inputs[i], b->inputs[i]))

@@ -2,6 +2,12 @@
 //
 // TensorFlow reads a reference when the consumer runs, not when the variable's node does. So each reader gets its own
 // read, which waits for all that the reader waits for, and nothing merges them: reading is stateful.
+//
+// An Identity of a reference is another name for the variable's memory there, so who reads it behind an update sees what
+// the update wrote: the token of SyncReplicasOptimizer is such a read of the global step. Here an Identity is a snapshot;
+// its readers that wait for an update of the variable read the variable itself instead.
+#include <stdlib.h>
+
 #include "graph/build.h"
 #include "plan/pass.h"
 
@@ -30,7 +36,7 @@ static Status *read_before(Draft *draft, Node *reader, int input) {
     Str name = str_format(&arena, "%.*s/_read/%d", STR_ARGS(reader->name), input);
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, draft->graph, STR("_ReadRef"), name);
-    builder_device(&builder, from.node->device);
+    builder_place(&builder, from.node);
     builder_input(&builder, from);
     for (int i = 0; i < reader->n_controls; i++)
         builder_control(&builder, reader->controls[i]);
@@ -54,8 +60,98 @@ static bool passes_reference(const Node *node) {
     return flow >= FLOW_SWITCH && flow <= FLOW_LOOP_COND && dtype_is_ref(node->output_types[0]);
 }
 
+// ---------------------------------------- behind updates
+
+static bool updates(const Use *use) {
+    return use->input >= 0 && node_input_is_ref(use->node, use->input) && !(node_op(use->node)->flags & OP_REF_READ);
+}
+
+static bool names_variable(const Use *use) {
+    return use->input == 0 && !node_input_is_ref(use->node, 0) && node_op(use->node) &&
+           (node_op(use->node)->flags & OP_IDENTITY);
+}
+
+// Marks all that comes after an update of the variable with its number; `*left` bounds how many nodes are looked at.
+static void mark_after_updates(const Node *variable, int32_t number, Node **stack, size_t *left) {
+    size_t n = 0;
+    for (size_t i = 0; i < variable->uses.n; i++) {
+        Node *node = variable->uses.p[i].node;
+        if (updates(&variable->uses.p[i]) && node->mark != number) {
+            node->mark = number;
+            stack[n++] = node;
+        }
+    }
+    while (n && *left) {
+        const Node *node = stack[--n];
+        for (size_t i = 0; i < node->uses.n; i++) {
+            Node *next = node->uses.p[i].node;
+            if (next->mark != number) {
+                next->mark = number;
+                stack[n++] = next;
+                *left -= *left > 0;
+            }
+        }
+    }
+}
+
+// Gives the marked readers of the name the variable itself.
+static Status *read_variable(Node *name, int32_t number) {
+    Output variable = name->inputs[0];
+    for (size_t i = name->uses.n; i-- > 0;) {
+        Use use = name->uses.p[i];
+        if (use.index == 0 && use.node->mark == number && node_flow(use.node) != FLOW_RETVAL)
+            TRY(node_set_input(use.node, use.input, variable));
+    }
+    return OK;
+}
+
+// One update before the name itself changes nothing behind it.
+static Status *look_at_variable(Node *variable, int32_t number, Node **stack, size_t *left) {
+    int n_updates = 0, n_names = 0;
+    for (size_t i = 0; i < variable->uses.n; i++) {
+        n_updates += updates(&variable->uses.p[i]);
+        n_names += names_variable(&variable->uses.p[i]);
+    }
+    if (!n_updates || !n_names)
+        return OK;
+    mark_after_updates(variable, number, stack, left);
+    for (size_t i = variable->uses.n; i-- > 0;) {
+        Use use = variable->uses.p[i];
+        if (names_variable(&use) && (n_updates > 1 || use.node->mark != number))
+            TRY(read_variable(use.node, number));
+    }
+    return OK;
+}
+
+static bool is_variable(const Node *node) {
+    return node && !node->n_inputs && node->n_outputs == 1 && dtype_is_ref(node->output_types[0]);
+}
+
+static Status *read_behind_updates(Draft *draft) {
+    enum { LOOKS = 64 };  // at each node, on average: beyond that values are those of the Identity
+    const Graph *graph = draft->graph;
+    size_t n = graph->nodes.n, left = LOOKS * n, n_variables = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_variables += is_variable(graph->nodes.p[i]);
+        if (graph->nodes.p[i])
+            graph->nodes.p[i]->mark = 0;
+    }
+    if (!n_variables)
+        return OK;
+    Node **stack = malloc((n + 1) * sizeof *stack);
+    NEED_MEMORY(stack);
+    Status *status = OK;
+    for (size_t i = 0; i < n && left && !status; i++)
+        if (is_variable(graph->nodes.p[i]))
+            status = look_at_variable(graph->nodes.p[i], (int32_t)i + 1, stack, &left);
+    free(stack);
+    return status;
+}
+
 Status *pass_deref(Draft *draft) {
     Graph *graph = draft->graph;
+    if (!draft_has_flow(draft))
+        TRY(read_behind_updates(draft));
     size_t n = graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
         Node *node = graph->nodes.p[i];

@@ -15,13 +15,36 @@ bool draft_is_target(const Draft *draft, const Node *node) {
     return node->is_target;
 }
 
+// Whether the op's first type may be that.
+static bool takes_type(const OpType *type, DType dtype) {
+    const Signature *signature = &type->signature;
+    for (int i = 0; i < signature->n_attrs; i++) {
+        const AttrSpec *attr = &signature->attrs[i];
+        if (attr->kind != ATTR_TYPE || attr->is_list)
+            continue;
+        for (int t = 0; t < attr->allowed.n; t++)
+            if (attr->allowed.types[t] == dtype)
+                return true;
+        return !attr->allowed.is_list;
+    }
+    return true;
+}
+
 bool draft_has_kernel(const Draft *draft, const Node *node, const char *op) {
-    const Device *device = device_set_find(draft->options->devices, node->device);
+    const Device *device = node->placed;
+    (void)draft;
     const OpType *type;
     Status *status = op_type_find(str_of(op), &type);
-    bool has = !status && device && type->op && device_type_kernel(device->type, type->op, binding_dtype(node));
+    DType dtype = binding_dtype(node);
+    bool has = !status && device && type->op && takes_type(type, dtype) &&
+               device_type_kernel(device->type, type->op, dtype);
     status_free(status);
     return has;
+}
+
+bool draft_moves(const Node *node) {
+    const Node *from = node->inputs[0].node;
+    return node->placed != from->placed || (!node->placed && node->device.n && !str_equal(node->device, from->device));
 }
 
 bool draft_has_flow(const Draft *draft) {

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "loops/tuning.h"
 #include "plan/specialising.h"
 
 enum { SMALL_VALUE = 4096 };  // bytes of a result that is computed while specialising
@@ -78,15 +79,28 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
+// What a Recv gives has the shape of what its Send takes, which comes before it.
+static void foretell_received(const Specialising *s, const PlanNode *p) {
+    const Node *node = p->binding.node;
+    for (int32_t c = 0; c < node->n_controls; c++) {
+        int32_t i = node->controls[c]->mark;
+        const PlanNode *send = i >= 0 && i < s->plan->n_nodes ? &s->plan->nodes[i] : NULL;
+        if (send && send->flow == FLOW_SEND && send->binding.node == node->controls[c])
+            s->known[p->out].shape = s->known[s->plan->in_slots[send->in]].shape;
+    }
+}
+
 // A late node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes are
 // what their first values are.
 static NodeMode late(const Specialising *s, const PlanNode *p) {
+    if (p->flow == FLOW_RECV && !s->seen)
+        foretell_received(s, p);
     for (int out = 0; out < p->binding.n_out && p->flow == FLOW_LOOP && !s->seen; out++) {
         const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;
         if (shape_compatible(first, &p->binding.node->output_shapes[out]))
             s->known[p->out + out].shape = *first;
     }
-    return NODE_LATE;
+    return NODE_DYNAMIC;
 }
 
 // A list of tensors is changed in place where nobody else has it, which only the late way can tell.
@@ -122,16 +136,19 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     const PlanNode *p = &s->plan->nodes[i];
     Fixed *fixed = s->fixed;
     if (p->flow == FLOW_ARG)
-        return NODE_DONE;
-    if (p->binding.n_out && s->plan->constants[p->out].buffer) {
-        s->known[p->out] = s->plan->constants[p->out];
-        return NODE_DONE;
+        return NODE_KNOWN;
+    if (p->constant) {
+        if (s->plan->constants[p->out].buffer)
+            s->known[p->out] = s->plan->constants[p->out];
+        else  // a handle: each executor has its own
+            s->known[p->out] = (Tensor){.dtype = DT_resource, .shape = SCALAR_SHAPE};
+        return NODE_KNOWN;
     }
     gather_inputs(s, p, handles);
     if (p->binding.start || p->flow != FLOW_NONE || !shapes_known(s, p))
         return late(s, p);
     if (may_compute(s, p) && compute(s, p))
-        return NODE_DONE;
+        return NODE_KNOWN;
     Status *status =
         prepared_init_in(&fixed->arena, &fixed->prepared[i], &p->binding, s->in, s->plan->threads);
     bool good = !status && fixed->prepared[i].reusable;
@@ -142,10 +159,10 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
         s->known[p->out + out].shape = fixed->prepared[i].out[out];
     if (good && !changes_objects(s, p)) {
         foresee(s, p, &fixed->prepared[i]);
-        return NODE_FIXED;
+        return NODE_SPECIALISED;
     }
     prepared_clear(&fixed->prepared[i]);
-    return good ? NODE_LATE : late(s, p);
+    return good ? NODE_DYNAMIC : late(s, p);
 }
 
 // ---- what to run
@@ -161,12 +178,12 @@ static void list_runs(Specialising *s) {
                         fixed->offsets[same] + (int64_t)fixed->prepared[i].making->same_at == fixed->offsets[p->out]);
         for (int out = 0; out < p->binding.n_out; out++)
             renames &= fixed->offsets[p->out + out] != IN_NO_ARENA;
-        if (fixed->modes[i] == NODE_FIXED && renames)
-            fixed->modes[i] = NODE_DONE;
-        if (fixed->modes[i] == NODE_DONE)
+        if (fixed->modes[i] == NODE_SPECIALISED && renames)
+            fixed->modes[i] = NODE_KNOWN;
+        if (fixed->modes[i] == NODE_KNOWN)
             continue;
         fixed->run[fixed->n_run++] = i;
-        if (fixed->modes[i] == NODE_LATE || (p->binding.op->flags & OP_LATE))
+        if (fixed->modes[i] == NODE_DYNAMIC || (p->binding.op->flags & OP_DYNAMIC_SHAPE))
             continue;
         for (int out = 0; out < p->binding.n_out; out++)
             if (fixed->offsets[p->out + out] == IN_NO_ARENA && plan->slots[p->out + out].root == p->out + out &&
@@ -194,14 +211,14 @@ static bool has_branches(const Specialising *s, int64_t *finish) {
         return false;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        int64_t cost = s->fixed->modes[i] == NODE_FIXED ? min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX) : 0;
-        finish[i] += cost >= HEAVY_NS ? cost : 0;
-        total += cost >= HEAVY_NS ? cost : 0;
+        int64_t cost = s->fixed->modes[i] == NODE_SPECIALISED ? min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX) : 0;
+        finish[i] += cost >= TUNED_NODE_AWAY ? cost : 0;
+        total += cost >= TUNED_NODE_AWAY ? cost : 0;
         longest = max_i64(longest, finish[i]);
         for (int32_t e = p->edges; e < p->edges + p->n_edges; e++)
             finish[plan->edges[e].node] = max_i64(finish[plan->edges[e].node], finish[i]);
     }
-    return total - longest >= HEAVY_NS;
+    return total - longest >= TUNED_NODE_AWAY;
 }
 
 static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
@@ -217,8 +234,9 @@ static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const 
     fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
     fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
     fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    fixed->packed = ARENA_ARRAY(arena, Packed, plan->n_memories);
     NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
-                fixed->offsets && fixed->scratch && fixed->recomputed && fixed->run && fixed->fresh && fixed->lent);
+                fixed->offsets && fixed->scratch && fixed->recomputed && fixed->run && fixed->fresh && fixed->lent && fixed->packed);
     for (int i = 0; i < plan->n_keys; i++)
         fixed->feed_shapes[i] = feeds[i]->shape;
     fixed->hash = fixed_hash(plan, feeds);
@@ -280,10 +298,10 @@ static void log_fixed(const Plan *plan, const Fixed *fixed, int64_t began) {
         text_format(&shapes, "%s%s", i ? ", " : "", shape_text(&fixed->feed_shapes[i]));
     int32_t late = 0;
     for (int32_t i = 0; i < plan->n_nodes; i++)
-        late += fixed->modes[i] == NODE_LATE;
+        late += fixed->modes[i] == NODE_DYNAMIC;
     log_write(LOG_INFO, "specialised for shapes %.*s in %.2f ms: %d of %d nodes to run, %d of them late, %zu bytes packed",
               STR_ARGS(text_str(&shapes)), (double)(clock_now() - began) / CLOCK_MS, fixed->n_run, plan->n_nodes, late,
-              fixed->arena_bytes);
+              fixed->packed[HOST_MEMORY].bytes);
 }
 
 Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {

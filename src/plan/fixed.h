@@ -1,19 +1,24 @@
 // Fixed — a plan specialised for the shapes of its feeds: kernels prepared, memory packed, small integers computed.
 //
 // Partial evaluation: nodes are walked in order with what is known (types, shapes, values of small host integers). What
-// is wholly known is computed once; what can be sized is fixed; the rest is late. A fixed node's outputs lie at
+// is wholly known is computed once; what can be sized is specialised; the rest is dynamic. A specialised node's outputs lie at
 // constant offsets of the step's arena unless they escape.
 #pragma once
 #include "plan/plan.h"
 
 typedef enum {
-    NODE_LATE,        // checked, shaped and allocated just before it runs
-    NODE_FIXED,       // runs as prepared
-    NODE_DONE,        // its value is known, or it is another name for an input's memory: not run at all
+    NODE_DYNAMIC,        // checked, shaped and allocated just before it runs
+    NODE_SPECIALISED,       // runs as prepared
+    NODE_KNOWN,        // its value is known, or it is another name for an input's memory: not run at all
 } NodeMode;
 
 enum { IN_NO_ARENA = -1, WRONG_MOST = 4 };
-enum { HEAVY_NS = 100000 };  // a kernel that is worth another thread: the wake-up costs a twentieth of it
+
+// What a step has of one memory.
+typedef struct {
+    size_t bytes;             // of its arena
+    size_t lower_bound;       // the most that is live at once: no packing can be smaller
+} Packed;
 
 typedef struct Fixed {
     _Atomic int32_t references;
@@ -25,9 +30,9 @@ typedef struct Fixed {
     Shape *shapes;            // n_slots; unknown where late
     Tensor *values;           // n_slots: those computed at specialisation; {0} where not. Where its node runs all the same,
                               // it only looks whether its variables have the shapes that the value was computed from
-    int64_t *offsets;         // n_slots: in the step's arena, or IN_NO_ARENA
-    int64_t *scratch;         // n_nodes: offset of its scratch, or IN_NO_ARENA
-    bool *recomputed;         // n_nodes: those that compute again what their first input was (Op.again), as it wasn't
+    int64_t *offsets;         // n_slots: in the step's arena of the slot's memory, or IN_NO_ARENA
+    int64_t *scratch;         // n_nodes: offset of its scratch in the arena of its device's memory, or IN_NO_ARENA
+    bool *recomputed;         // n_nodes: those that compute again what their first input was (OP_RECOMPUTES), as it wasn't
                               // kept
     int32_t n_recomputed;
     size_t recompute_saves;   // bytes by which the lower bound is less than if all of it were kept
@@ -41,14 +46,13 @@ typedef struct Fixed {
     int32_t n_fresh;
     int32_t *lent;            // n_slots: the fresh slot that is written over this one, whose buffer both have; -1: none
     int32_t plan_slots, plan_nodes;  // lengths of the arrays, for release
-    size_t arena_bytes;       // packed
-    size_t lower_bound;       // the most that is live at once: no packing can be smaller
+    Packed *packed;           // by plan->memories
     size_t bytes;             // that it costs to keep, with what steps keep for it. Guarded by the cache's lock once it
                               // is there
     _Atomic bool used;        // since the hand of the clock passed
     _Atomic bool dropped;     // the cache has it no more: a step lets go of it too
-    Plan *plan;               // whose it is; this and the lists are the cache's (fixed_cache.h)
-    struct Fixed *next, **link;  // of the plan
+    struct Executor *owner;      // whose it is; this and the lists are the cache's (run/fixed_cache.h)
+    struct Fixed *next, **link;  // of the owner
     struct Fixed *same_hash;
     struct Fixed *newer, *older;
 } Fixed;
@@ -60,12 +64,6 @@ Fixed *fixed_retain(Fixed *fixed);
 void fixed_release(Fixed *fixed);
 bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys);
 uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys);
-
-// The one that fits, retained; NULL: run late this time. One thread makes it while others run late; a step that has run
-// it before keeps it and never comes here (run/bound.c).
-FALLIBLE Status *plan_fixed(Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out);
-// The same, without making one.
-Fixed *plan_fixed_find(Plan *plan, const Tensor *const *feeds);
 
 // Greedy by size over live intervals [first, last] of list positions: largest first, lowest gap that fits.
 typedef struct {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "plan/specialising.h"
+#include "loops/tuning.h"
 
 int32_t specialising_owner(const Specialising *s, int32_t slot) {
     int32_t root = specialising_root(s, slot);
@@ -22,13 +23,17 @@ bool specialising_in_arena(const Specialising *s, int32_t root) {
     if (slot->producer < 0 || slot->escapes || specialising_root(s, root) != root || !dtype_is_plain(slot->dtype))
         return false;
     const PlanNode *p = &s->plan->nodes[slot->producer];
-    return s->fixed->modes[slot->producer] == NODE_FIXED && !(p->binding.op->flags & OP_LATE) &&
-           p->binding.device->type->host && !s->fixed->values[root].buffer;
+    return s->fixed->modes[slot->producer] == NODE_SPECIALISED && !(p->binding.op->flags & OP_DYNAMIC_SHAPE) &&
+           (p->binding.device->type->host || slot->memory != HOST_MEMORY) && !s->fixed->values[root].buffer;
 }
 
-// What is computed again is computed from the inputs behind the first; else it is the first.
+// What is computed again is computed from the inputs behind the first; else it is the first. What is read for its shape
+// alone may be gone: the specialisation knows the shape.
 static bool reads(const Specialising *s, int32_t i, int input) {
-    if (!s->plan->nodes[i].binding.op->again)
+    const Binding *binding = &s->plan->nodes[i].binding;
+    if (s->fixed->modes[i] == NODE_SPECIALISED && (binding->in_flags[input] & EDGE_SHAPE_ONLY))
+        return false;
+    if (!(binding->op->flags & OP_RECOMPUTES))
         return true;
     return specialising_recomputes(s, i) ? input > 0 && !s->choosing : input == 0;
 }
@@ -42,7 +47,7 @@ static void find_last_uses(Specialising *s) {
         s->last[slot] = plan->slots[slot].producer;
     }
     for (int32_t i = 0; i < plan->n_nodes; i++) {
-        if (s->fixed->modes[i] == NODE_DONE && !specialising_renames(s, i))
+        if (s->fixed->modes[i] == NODE_KNOWN && !specialising_renames(s, i))
             continue;
         for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
             if (reads(s, i, in))
@@ -52,7 +57,7 @@ static void find_last_uses(Specialising *s) {
 
 int32_t specialising_same(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_FIXED || p->binding.n_out != 1 || !p->binding.direct ||
+    if (s->fixed->modes[i] != NODE_SPECIALISED || p->binding.n_out != 1 || !p->binding.direct ||
         !s->fixed->prepared[i].making->same)
         return -1;
     return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
@@ -79,7 +84,7 @@ static void share(Specialising *s, int32_t root, int64_t at, int32_t out) {
 static bool is_fresh(const Specialising *s, int32_t slot) {
     const PlanSlot *info = &s->plan->slots[slot];
     const PlanNode *p = &s->plan->nodes[info->producer];
-    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_LATE) &&
+    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_DYNAMIC_SHAPE) &&
            !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
 }
 
@@ -96,15 +101,12 @@ static bool reads_alone(const Specialising *s, int32_t i, int in) {
     return true;
 }
 
-// Less is sooner kept twice: each value that lies in a buffer is retained and released in each step, 8 ns.
-enum { WORTH_LENDING = 1 << 10 };
-
 // Output 0 of a fixed node lies where an input lies that it equals, or is a piece of, or takes over the memory of one
 // that dies there. Where it escapes, that input lies in its buffer from the beginning.
 static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_FIXED || !p->binding.n_out)
+    if (s->fixed->modes[i] != NODE_SPECIALISED || !p->binding.n_out)
         return;
     bool arena = specialising_in_arena(s, p->out);
     if (!arena && !is_fresh(s, p->out))
@@ -122,11 +124,12 @@ static void share_memory(Specialising *s, int32_t i) {
         if (!status)
             status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
         bool fits = !status && bytes == wanted && bytes > 0 &&
-            (arena || (!s->in_pieces[root] && bytes >= WORTH_LENDING));
+            (arena || (!s->in_pieces[root] && bytes >= TUNED_LEND_LEAST));
         status_free(status);
         if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) &&
             specialising_in_arena(s, root) &&
-            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype && reads_alone(s, i, in)) {
+            s->last[root] == i && plan->slots[root].dtype == plan->slots[p->out].dtype &&
+            plan->slots[root].memory == plan->slots[p->out].memory && reads_alone(s, i, in)) {
             if (arena)
                 share(s, root, specialising_place(s, slot), p->out);
             else
@@ -142,11 +145,11 @@ void specialising_share(Specialising *s) {
         share_memory(s, i);
 }
 
-Status *specialising_intervals(Specialising *s, Interval *intervals, int32_t *who, int *out_n) {
+Status *specialising_intervals(Specialising *s, int16_t memory, Interval *intervals, int32_t *who, int *out_n) {
     const Plan *plan = s->plan;
     int n = 0;
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
-        if (!specialising_in_arena(s, slot) || s->owner[slot] != slot)
+        if (plan->slots[slot].memory != memory || !specialising_in_arena(s, slot) || s->owner[slot] != slot)
             continue;
         Interval interval = {.first = plan->slots[slot].producer, .last = s->last[slot]};
         TRY(shape_bytes(&s->known[slot].shape, plan->slots[slot].dtype, &interval.bytes));
@@ -154,7 +157,8 @@ Status *specialising_intervals(Specialising *s, Interval *intervals, int32_t *wh
         who[n++] = slot;
     }
     for (int32_t i = 0; i < plan->n_nodes; i++) {
-        if (s->fixed->modes[i] == NODE_FIXED && s->fixed->prepared[i].scratch && !specialising_renames(s, i)) {
+        if (s->fixed->modes[i] == NODE_SPECIALISED && s->fixed->prepared[i].scratch && !specialising_renames(s, i) &&
+            plan_memory_of(plan, plan->nodes[i].binding.device) == memory) {
             intervals[n] = (Interval){.first = i, .last = i, .bytes = s->fixed->prepared[i].scratch};
             who[n++] = -1 - i;
         }
@@ -163,22 +167,29 @@ Status *specialising_intervals(Specialising *s, Interval *intervals, int32_t *wh
     return OK;
 }
 
-static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
-    const Plan *plan = s->plan;
+static Status *pack_memory(Specialising *s, int16_t memory, Interval *intervals, int32_t *who) {
     Fixed *fixed = s->fixed;
     int n;
-    TRY(specialising_intervals(s, intervals, who, &n));
-    TRY(memory_pack(intervals, n, &fixed->arena_bytes, &fixed->lower_bound));
-    for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        fixed->offsets[slot] = IN_NO_ARENA;
-    for (int32_t i = 0; i < plan->n_nodes; i++)
-        fixed->scratch[i] = IN_NO_ARENA;
+    TRY(specialising_intervals(s, memory, intervals, who, &n));
+    TRY(memory_pack(intervals, n, &fixed->packed[memory].bytes, &fixed->packed[memory].lower_bound));
     for (int i = 0; i < n; i++) {
         if (who[i] >= 0)
             fixed->offsets[who[i]] = intervals[i].offset;
         else
             fixed->scratch[-1 - who[i]] = intervals[i].offset;
     }
+    return OK;
+}
+
+static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
+    const Plan *plan = s->plan;
+    Fixed *fixed = s->fixed;
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        fixed->offsets[slot] = IN_NO_ARENA;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        fixed->scratch[i] = IN_NO_ARENA;
+    for (int32_t m = 0; m < plan->n_memories; m++)
+        TRY(pack_memory(s, (int16_t)m, intervals, who));
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         int32_t root = specialising_owner(s, slot);
         bool whole = plan->slots[slot].root == slot;

@@ -182,6 +182,28 @@ START_TEST(conditions_of_any_kind) {
 }
 END_TEST
 
+static const struct {
+    const char *index;
+    int wanted;
+} cases[] = {{"int32 0", 1}, {"int32 1", 0}, {"int32 2", 1}, {"int32 7", 1}, {"int32 -1", 1}};
+
+START_TEST(case_of_any_index) {
+    AUTO(text) Text nodes = {0};
+    text_format(&nodes,
+                "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: DT_INT32 } } } node { name: 'y' op: '%s' "
+                "input: 'p' attr { key: 'Tin' value { list { } } } attr { key: 'Tout' value { list { type: DT_INT32 } } } "
+                "attr { key: 'branches' value { list { func { name: 'yes' } func { name: 'no' } func { name: 'yes' } } } } }",
+                _i % 2 ? "Case" : "StatelessCase");
+    text_char(&nodes, 0);
+    import(nodes.p);
+    AUTO(tensor) Tensor value = {0}, out = {0};
+    size_t consumed;
+    GOOD(literal_parse(str_of(cases[_i].index), DT_INVALID, &value, &consumed));
+    GOOD(run((Output){graph_find(graph, STR("y")), 0}, (Output){graph_find(graph, STR("p")), 0}, &value, &out));
+    ck_assert_int_eq(*(int32_t *)out.data, cases[_i].wanted);
+}
+END_TEST
+
 START_TEST(while_not_zero) {
     import("node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: DT_INT32 } } } node { name: 'y' op: 'While' "
            "input: 'p' attr { key: 'T' value { list { type: DT_INT32 } } } " CALLS("cond", "same") CALLS("body", "less") " }");
@@ -322,6 +344,7 @@ int main(void) {
     tcase_add_test(c, switch_wants_a_scalar);
     tcase_add_test(c, gradient_across_frames);
     tcase_add_loop_test(c, conditions_of_any_kind, 0, (int)(sizeof conditions / sizeof *conditions));
+    tcase_add_loop_test(c, case_of_any_index, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(c, while_not_zero);
     tcase_add_test(c, unfed_argument);
     tcase_add_test(c, controls_of_a_fed_placeholder);

@@ -1,4 +1,4 @@
-// Fold — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones
+// Constant folding — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones
 // whose result takes no more than the constants that nobody else reads: these are dropped. And what constants say of
 // shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with
 // waits for no loss.
@@ -85,7 +85,7 @@ static Status *compute(Draft *draft, const Node *node, Tensor *out) {
                                                                     .shape = *shape_of(from)};
         in[i] = &inputs[i];
     }
-    StepContext context = {.threads = 1, .deadline = NO_DEADLINE, .resources = draft->options->resources};
+    StepContext context = {.threads = 1, .deadline = NO_DEADLINE};
     Tensor result = {0}, *outs[1] = {&result};
     Kernel kernel = {.in = in, .out = outs, .n_in = binding.n_in, .n_out = 1, .node = node, .step = &context};
     Prepared prepared = {0};
@@ -111,7 +111,7 @@ static Status *put_constant(Draft *draft, Node *node, const Tensor *value) {
     AUTO(builder) NodeBuilder builder;
     AUTO(arena) Arena arena = {0};
     builder_init(&builder, draft->graph, STR("Const"), str_format(&arena, "%.*s/_folded", STR_ARGS(node->name)));
-    builder_device(&builder, node->device);
+    builder_place(&builder, node);
     builder_attr(&builder, STR("value"), &(AttrValue){.kind = ATTR_TENSOR, .tensor = (Tensor *)(uintptr_t)value});
     builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(value->dtype));
     Node *constant;

@@ -9,9 +9,10 @@
 #include "graph/build.h"
 #include "graph/extents.h"
 #include "graph/shapes.h"
+#include "loops/tuning.h"
 #include "plan/pass.h"
 
-enum { MOST_STEPS = 32, MOST_INPUTS = 16, LEAST_ELEMENTS = 512 };
+enum { MOST_STEPS = 32, MOST_INPUTS = 16 };
 static const char FUSED[] = "_Fused";  // the op that stands for a chain
 
 typedef struct {
@@ -61,7 +62,7 @@ static bool is_fusible(const Draft *draft, Node *node) {
     if ((chooses && !chooses_elements(node)) || !may_broadcast(node, chooses))
         return false;
     int64_t count = shape_count(&node->output_shapes[0]);
-    if (count >= 0 && count < LEAST_ELEMENTS)
+    if (count >= 0 && count < TUNED_FUSE_LEAST)
         return false;
     return draft_has_kernel(draft, node, FUSED);
 }
@@ -123,7 +124,7 @@ static void collect(const Draft *draft, Chain *chain, const Node *node) {
         Node *from = node->inputs[i].node;
         if (place_of(chain, from) < 0 && is_fusible(draft, from) && only_read_by(chain, from) &&
             !draft_is_target(draft, from) && may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
-            str_equal(from->device, root->device) && type_of(from) == type_of(root) && add_node(chain, from))
+            from->placed == root->placed && type_of(from) == type_of(root) && add_node(chain, from))
             collect(draft, chain, from);
     }
 }
@@ -168,7 +169,7 @@ static Status *make_fused(Draft *draft, const Chain *chain) {
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, draft->graph, str_of(FUSED), str_format(&arena, "%.*s/_fused", STR_ARGS(root->name)));
-    builder_device(&builder, root->device);
+    builder_place(&builder, root);
     builder_input_list(&builder, chain->inputs, chain->n_inputs);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(root->output_types[0]));
     builder_attr(&builder, STR("ops"), &ops_value);

@@ -22,7 +22,7 @@ static bool has_no_purpose(const Draft *draft, const Node *node) {
         (node->n_controls && !may_leave_waiting(node)) ||
         dtype_is_ref(node->inputs[0].node->output_types[node->inputs[0].index]))
         return false;
-    if (node->device.n && !str_equal(node->device, node->inputs[0].node->device))
+    if (draft_moves(node))
         return false;
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL)

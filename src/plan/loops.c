@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plan/loops.h"
+#include "plan/rewrite/rewrite.h"
 
 enum { MOST_FRAMES = 1 << 16, MOST_ROUNDS = 64 };
 
@@ -112,8 +113,7 @@ static bool is_ordinary(const Raising *r, const Node *node, const LoopFrame *fra
     const Op *op = node_op(node);
     if (!op || !looped_is_ordinary(node) || op->start || (op->flags & OP_BLOCKS) || draft_is_target(r->draft, node))
         return false;
-    const Device *device = device_set_find(r->draft->options->devices, node->device);
-    if (!device || !device->type->host || !str_equal(node->device, frame->cond->device))
+    if (!node->placed || !node->placed->type->host || node->placed != frame->cond->placed)
         return false;
     for (int i = 0; i < node->n_outputs; i++)
         if (dtype_is_ref(node->output_types[i]))
@@ -254,7 +254,7 @@ static bool has_loops(const Draft *draft) {
 // What was around a loop that has become a node may now be part of a plan without control flow.
 static Status *tidy(Draft *draft) {
     uint32_t passes = draft->options->passes;
-    TRY(pass_sweep(draft));
+    TRY(pass_dead_code(draft));
     if (passes & BIT(PASS_CONTROL))
         TRY(pass_control(draft));
     if (passes & BIT(PASS_SIMPLIFY))
@@ -263,7 +263,7 @@ static Status *tidy(Draft *draft) {
         TRY(pass_fold(draft));
     if (passes & BIT(PASS_CSE))
         TRY(pass_cse(draft));
-    return pass_sweep(draft);
+    return pass_dead_code(draft);
 }
 
 Status *pass_loops(Draft *draft) {
@@ -272,7 +272,7 @@ Status *pass_loops(Draft *draft) {
         any = false;
         TRY(raise_round(draft, &any));
         if (any)
-            TRY(pass_sweep(draft));
+            TRY(pass_dead_code(draft));
         raised |= any;
     }
     return raised ? tidy(draft) : OK;

@@ -9,7 +9,6 @@
 // An iteration is turned by half: its list computes the next variables and from these whether there is another
 // iteration. So there is one list to an iteration, and beside it only the condition on the first values (`first`).
 #pragma once
-#include "plan/fixed_cache.h"
 #include "plan/pass.h"
 
 // One that has become a node, until the plans are made of it.
@@ -57,15 +56,15 @@ static inline bool looped_is_ordinary(const Node *node) {
     return flow == FLOW_NONE || flow == FLOW_CALL || flow == FLOW_LOOP || flow == FLOW_TRIGGER;
 }
 
-// ---- plan.c: an empty plan; with a cache of its own where `cache` is NULL
-FALLIBLE Status *plan_new(const PlanOptions *options, FixedCache *cache, Plan **out);
+// ---- plan.c: an empty plan
+FALLIBLE Status *plan_new(const PlanOptions *options, Plan **out);
 
 // ---- loops_write.c: what becomes of it
 // A copy without edges; what it shares with the original lives as long as the graph that it comes from.
 FALLIBLE Status *loop_copy_node(Graph *graph, Node *from, Node **out);
 FALLIBLE Status *loop_write(Raising *raising, const LoopFrame *frame);
 
-// ---- loops_plan.c: the plans of a node's loop, as part of `plan`, whose draft is `draft`
+// ---- loops_plan.c: the plans of a node's loop, with arrays in the memory of `plan`, whose draft is `draft`
 FALLIBLE Status *loop_plan(const Draft *draft, const Node *node, Plan *plan, PlanLoop *out);
 void plan_loop_clear(PlanLoop *loop);
 // Takes what depends on invariants alone out of a body. `lasting` is empty where that is nothing.

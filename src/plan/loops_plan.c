@@ -9,6 +9,7 @@
 
 #include "graph/build.h"
 #include "plan/loops.h"
+#include "plan/rewrite/rewrite.h"
 
 // ---- what lasts
 
@@ -72,12 +73,12 @@ static Status *hand_over(Splitting *s, Output edge) {
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder give, take;
     builder_init(&give, lasting->graph, STR("_Retval"), str_format(&arena, "_lasting/%d", lasting->n_fetches));
-    builder_device(&give, edge.node->device);
+    builder_place(&give, edge.node);
     builder_input(&give, (Output){s->copies[edge.node->mark], edge.index});
     builder_attr(&give, STR("index"), &ATTR_OF_INT(lasting->n_fetches));
     builder_init(&take, body->graph, STR("_Arg"),
                  str_format(&arena, "_lasting/%d/%.*s", lasting->n_fetches, STR_ARGS(edge.node->name)));
-    builder_device(&take, edge.node->device);
+    builder_place(&take, edge.node);
     builder_attr(&take, STR("T"), &ATTR_OF_TYPE(output_base_type(edge)));
     builder_attr(&take, STR("index"), &ATTR_OF_INT(body->n_feeds));
     builder_attr(&take, STR("lasts"), &ATTR_OF_BOOL(true));
@@ -184,8 +185,8 @@ static void stop_waiting_for(Node *node, int depth) {
         for (int c = waiting ? waiting->n_controls - 1 : -1; c >= 0; c--)
             if (waiting->controls[c] == node)
                 node_remove_control(waiting, c);
-        bool knot = waiting && !waiting->n_controls && !waiting->n_inputs && !waiting->n_outputs;
-        if (knot && depth && !node_is_stateful(waiting))
+        bool barrier = waiting && !waiting->n_controls && !waiting->n_inputs && !waiting->n_outputs;
+        if (barrier && depth && !node_is_stateful(waiting))
             stop_waiting_for(waiting, depth - 1);
     }
 }
@@ -240,15 +241,15 @@ static Status *run_rows(Draft *draft, const Row *rows, size_t n) {
 
 static Status *make_smaller(Draft *draft) {
     static const Row rows[] = {
-        {pass_sweep, -1}, {pass_simplify, PASS_SIMPLIFY}, {pass_fold, PASS_FOLD}, {pass_cse, PASS_CSE},
-        {pass_identity, PASS_IDENTITY}, {pass_sweep, -1}, {pass_control, PASS_CONTROL}, {pass_simplify, PASS_SIMPLIFY},
-        {pass_fold, PASS_FOLD}, {pass_cse, PASS_CSE}, {pass_sweep, -1}};
+        {pass_dead_code, -1}, {pass_simplify, PASS_SIMPLIFY}, {pass_fold, PASS_FOLD}, {pass_cse, PASS_CSE},
+        {pass_identity, PASS_IDENTITY}, {pass_dead_code, -1}, {pass_control, PASS_CONTROL}, {pass_simplify, PASS_SIMPLIFY},
+        {pass_fold, PASS_FOLD}, {pass_cse, PASS_CSE}, {pass_dead_code, -1}};
     return run_rows(draft, rows, sizeof rows / sizeof *rows);
 }
 
-static Status *make_plan(Draft *draft, const Plan *around, Plan **out) {
-    static const Row rows[] = {{pass_contract, PASS_CONTRACT}, {pass_fuse, PASS_FUSE}, {pass_sweep, -1}};
-    TRY(plan_new(draft->options, around->cache, out));
+static Status *make_plan(Draft *draft, Plan **out) {
+    static const Row rows[] = {{pass_patterns, PASS_PATTERNS}, {pass_fuse, PASS_FUSE}, {pass_dead_code, -1}};
+    TRY(plan_new(draft->options, out));
     (*out)->graph = draft->graph;
     draft->graph = NULL;
     Draft own = *draft;
@@ -266,20 +267,20 @@ Status *loop_plan(const Draft *draft, const Node *node, Plan *plan, PlanLoop *ou
     NEED_MEMORY(out->results);
     memcpy(out->results, loop->results, (size_t)loop->n_results * sizeof *out->results);
     TRY(make_smaller(&loop->first));
-    TRY(make_plan(&loop->first, plan, &out->first));
+    TRY(make_plan(&loop->first, &out->first));
     free_reads(&loop->body);
     TRY(make_smaller(&loop->body));
     Status *status = loop_split(loop, &lasting);
     if (!status)
-        status = pass_sweep(&loop->body);
+        status = pass_dead_code(&loop->body);
     if (!status && lasting.n_fetches)
-        status = pass_sweep(&lasting);
+        status = pass_dead_code(&lasting);
     if (!status && lasting.n_fetches)
-        status = make_plan(&lasting, plan, &out->lasting);
+        status = make_plan(&lasting, &out->lasting);
     graph_release(lasting.graph);
     draft_clear(&lasting);
     TRY(status);
-    return make_plan(&loop->body, plan, &out->body);
+    return make_plan(&loop->body, &out->body);
 }
 
 void plan_loop_clear(PlanLoop *loop) {

@@ -61,7 +61,7 @@ static Status *make_arg(Writing *w, Output edge, const Shape *shape, bool lasts)
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, w->draft->graph, STR("_Arg"), str_format(&arena, "_loop/%d/%.*s", index,
                                                                     STR_ARGS(edge.node->name)));
-    builder_device(&builder, w->frame->cond->device);
+    builder_place(&builder, w->frame->cond);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(output_base_type(edge)));
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(index));
     builder_attr(&builder, STR("lasts"), &ATTR_OF_BOOL(lasts));
@@ -78,7 +78,7 @@ static Status *make_retval(Writing *w, Output source) {
     AUTO(arena) Arena arena = {0};
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, draft->graph, STR("_Retval"), str_format(&arena, "_next/%d", draft->n_fetches));
-    builder_device(&builder, w->frame->cond->device);
+    builder_place(&builder, w->frame->cond);
     builder_input(&builder, source);
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(draft->n_fetches));
     return builder_finish(&builder, &draft->fetches[draft->n_fetches++]);
@@ -227,29 +227,29 @@ static Status *copy_body(Writing *w) {
 }
 
 // What the next condition reads it reads when the iteration is over.
-static Status *wait_for_states(Writing *w, Node *waiting, Node **knot) {
+static Status *wait_for_states(Writing *w, Node *waiting, Node **barrier) {
     if (!w->states.n)
         return OK;
-    if (!*knot) {
+    if (!*barrier) {
         AUTO(builder) NodeBuilder builder;
         builder_init(&builder, w->draft->graph, STR("NoOp"), STR("_turn"));
-        builder_device(&builder, w->frame->cond->device);
+        builder_place(&builder, w->frame->cond);
         for (size_t i = 0; i < w->states.n; i++)
             builder_control(&builder, w->states.p[i]);
-        TRY(builder_finish(&builder, knot));
+        TRY(builder_finish(&builder, barrier));
     }
-    return node_add_control(waiting, *knot);
+    return node_add_control(waiting, *barrier);
 }
 
 static Status *copy_condition(Writing *w, bool after) {
-    Node *knot = NULL;
+    Node *barrier = NULL;
     for (int32_t i = 0; i < w->frame->n; i++) {
         LoopedNode *node = looped(w, i);
         if (!looped_is_ordinary(node->node) || node->body)
             continue;
         TRY(copy_into(w, node));
         if (node->tainted && after)
-            TRY(wait_for_states(w, node->now.node, &knot));
+            TRY(wait_for_states(w, node->now.node, &barrier));
     }
     return find_targets(w, false);
 }
@@ -315,7 +315,7 @@ static Status *make_node(Writing *w, int body, const NodeVec *exits, Node **out)
     Str name;
     TRY(graph_unique_name(w->r->draft->graph, node_str(w->frame->enter, "frame_name"), &name));
     builder_init(&builder, w->r->draft->graph, STR("_Loop"), name);
-    builder_device(&builder, w->frame->cond->device);
+    builder_place(&builder, w->frame->cond);
     builder_input_list(&builder, inputs, (int)(n + w->invariants.n));
     builder_attr(&builder, STR("Tout"), &type_list);
     builder_attr(&builder, STR("body"), &ATTR_OF_INT(body));

@@ -7,8 +7,8 @@
 
 #include "plan/frames.h"
 #include "plan/loops.h"
-#include "plan/states.h"
 #include "plan/waves.h"
+#include "plan/rewrite/rewrite.h"
 
 typedef struct {
     Plan *plan;
@@ -26,15 +26,11 @@ static Status *bind_nodes(Ordering *o) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         Node *node = o->order[i];
         PlanNode *p = &plan->nodes[i];
-        const Device *device = device_set_find(o->draft->options->devices, node->device);
-        if (!device)
+        if (!node->placed)
             BUG("{{node %.*s}} (%.*s): was not placed", NODE_ARGS(node));
-        TRY(binding_init(&p->binding, node, device, &plan->arena));
+        TRY(binding_init(&p->binding, node, node->placed, &plan->arena));
         p->flow = (uint8_t)node_flow(node);
         const Op *op = node_op(node);
-        if (op->open && o->draft->options->states)
-            TRY(node_states_open(o->draft->options->states, node->origin ? node->origin : node,
-                                 o->draft->options->resources, &p->binding.state));
         p->async = op->start || (op->flags & OP_BLOCKS);
         plan->waits |= p->async;
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
@@ -43,15 +39,31 @@ static Status *bind_nodes(Ordering *o) {
     return OK;
 }
 
+static bool uses_device(const Plan *plan, const Device *device) {
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].binding.device == device)
+            return true;
+    return false;
+}
+
+static Status *find_memories(Ordering *o) {
+    Plan *plan = o->plan;
+    const DeviceSet *devices = o->draft->options->devices;
+    plan->memories = ARENA_ARRAY(&plan->arena, const Device *, devices->n + 1);
+    NEED_MEMORY(plan->memories);
+    plan->n_memories = 1;
+    for (int d = 0; d < devices->n; d++)
+        if (!devices->devices[d]->type->host && uses_device(plan, devices->devices[d]))
+            plan->memories[plan->n_memories++] = devices->devices[d];
+    return OK;
+}
+
 static Status *find_queues(Ordering *o) {
     Plan *plan = o->plan;
     const DeviceSet *devices = o->draft->options->devices;
     for (int d = 0; d < devices->n; d++) {
         const Device *device = devices->devices[d];
-        bool used = false;
-        for (int32_t i = 0; device->type->sync && !used && i < plan->n_nodes; i++)
-            used = plan->nodes[i].binding.device == device;
-        if (!used)
+        if (!device->type->sync || !uses_device(plan, device))
             continue;
         if (!plan->queues)
             plan->queues = ARENA_ARRAY(&plan->arena, const Device *, devices->n);
@@ -101,7 +113,8 @@ static Status *number_slots(Ordering *o) {
         for (int j = 0; j < p->binding.n_out; j++) {
             DType dtype = node_value_type(o->order[i], j);
             bool host = (p->binding.out_flags[j] & EDGE_HOST) || device_hosts(p->binding.device, dtype);
-            plan->slots[p->out + j] = (PlanSlot){.producer = i, .root = p->out + j, .host = host, .dtype = dtype};
+            int16_t memory = host ? HOST_MEMORY : plan_memory_of(plan, p->binding.device);
+            plan->slots[p->out + j] = (PlanSlot){.producer = i, .root = p->out + j, .memory = memory, .dtype = dtype};
         }
         for (int j = 0; j < p->binding.n_in; j++)
             plan->in_slots[p->in + j] = slot_of(o, o->order[i]->inputs[j]);
@@ -131,6 +144,11 @@ static void find_roots(Plan *plan) {
     }
 }
 
+// Host memory that a device gets to later, in its queue: the list doesn't tell when it has been used.
+static bool is_queued(const PlanNode *p, const PlanSlot *slot) {
+    return p->binding.device->type->sync && slot->memory == HOST_MEMORY;
+}
+
 // What may be seen after the step, or after its last planned use, needs a buffer of its own.
 static void find_escapes(Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
@@ -138,12 +156,12 @@ static void find_escapes(Plan *plan) {
         for (int in = 0; in < p->binding.n_in; in++) {
             PlanSlot *slot = &plan->slots[plan->in_slots[p->in + in]];
             slot->readers++;
-            if (p->binding.start || (p->binding.in_flags[in] & (EDGE_KEEP | EDGE_VARIABLE)))
+            if (p->binding.start || (p->binding.in_flags[in] & (EDGE_KEEP | EDGE_VARIABLE)) || is_queued(p, slot))
                 plan->slots[slot->root].escapes = true;
         }
         for (int out = 0; out < p->binding.n_out; out++) {
             PlanSlot *slot = &plan->slots[p->out + out];
-            if (!dtype_is_plain(slot->dtype) || p->binding.start)
+            if (!dtype_is_plain(slot->dtype) || p->binding.start || is_queued(p, slot))
                 plan->slots[slot->root].escapes = true;
         }
     }
@@ -260,14 +278,12 @@ static Status *list_ends(Ordering *o) {
     return OK;
 }
 
-// Constants, and the handles of what the session keeps: no step has to run their nodes.
+// Of constants, and of nodes that only give the handle of their state: no step has to run them.
 static void copy_constants(Ordering *o) {
     for (int32_t i = 0; i < o->plan->n_nodes; i++) {
         PlanNode *p = &o->plan->nodes[i];
         const Tensor *value = p->binding.n_out ? o->order[i]->value : NULL;
-        if (!value && p->binding.state && p->binding.op->value)
-            value = p->binding.op->value(p->binding.state);
-        p->constant = value != NULL;
+        p->constant = value || p->binding.op->value;
         if (value)
             o->plan->constants[p->out] = tensor_retain(value);
     }
@@ -313,8 +329,8 @@ static Status *order_nodes(Ordering *o) {
     size_t n;
     TRY(graph_order(o->draft->graph, o->order, &n));
     TRY(bring_forward(o->order, n));
-    if (o->draft->options->passes & BIT(PASS_RECOMPUTE))
-        TRY(recompute_offer(o->draft, &o->order, &n));
+    if (o->draft->options->passes & BIT(PASS_REMATERIALISE))
+        TRY(rematerialise_offer(o->draft, &o->order, &n));
     // _Fetch nodes only mark edges; they have no place in the plan.
     for (size_t i = 0; i < o->draft->graph->nodes.n; i++)
         if (o->draft->graph->nodes.p[i])
@@ -325,13 +341,14 @@ static Status *order_nodes(Ordering *o) {
     for (size_t i = 0; i < n; i++)
         if (o->order[i]->mark == 0)
             o->order[kept++] = o->order[i];
-    TRY(waves_find(o->draft, plan, o->order, kept));
+    TRY(waves_find(plan, o->order, kept));
     plan->n_nodes = (int32_t)kept;
     plan->nodes = arena_aligned(&plan->arena, kept * sizeof *plan->nodes, sizeof *plan->nodes / 2);
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
     NEED_MEMORY(plan->nodes && o->first_slot);
     TRY(bind_nodes(o));
     TRY(find_queues(o));
+    TRY(find_memories(o));
     TRY(plan_loops(o));
     TRY(number_slots(o));
     TRY(list_ends(o));

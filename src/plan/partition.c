@@ -8,10 +8,6 @@
 #include "graph/build.h"
 #include "plan/pass.h"
 
-static const Device *device_of(const Draft *draft, const Node *node) {
-    return device_set_find(draft->options->devices, node->device);
-}
-
 static bool output_on_host(const Device *device, Output edge, const Node *from) {
     const Op *op = node_op(from);
     for (int arg = 0; op && op->host_out && arg < from->type->signature.n_outputs && arg < MAX_ARGS; arg++) {
@@ -37,7 +33,8 @@ static bool input_on_host(const Device *device, const Node *node, int input) {
 // A Recv of `edge` in the memory of `node`'s device (or in host memory), made at the first want.
 static Status *receive(Draft *draft, Output edge, const Node *reader, bool to_host, Map *made, Arena *arena,
                        Node **out) {
-    Str key = str_format(arena, "%.*s:%d;%.*s;%s", STR_ARGS(edge.node->name), edge.index, STR_ARGS(reader->device),
+    Str from = str_of(edge.node->placed->name), to = str_of(reader->placed->name);
+    Str key = str_format(arena, "%.*s:%d;%.*s;%s", STR_ARGS(edge.node->name), edge.index, STR_ARGS(to),
                          to_host ? "host" : "device");
     NEED_MEMORY(key.p);
     *out = map_find(made, key);
@@ -50,10 +47,10 @@ static Status *receive(Draft *draft, Output edge, const Node *reader, bool to_ho
     builder_init(&send, draft->graph, to_host ? STR("_HostSend") : STR("_Send"),
                  str_format(arena, "_send/%.*s", STR_ARGS(key)));
     builder_input(&send, edge);
-    builder_device(&send, edge.node->device);
+    builder_place(&send, edge.node);
     builder_attr(&send, STR("tensor_name"), &tensor_name);
-    builder_attr(&send, STR("send_device"), &ATTR_OF_STRING(edge.node->device));
-    builder_attr(&send, STR("recv_device"), &ATTR_OF_STRING(reader->device));
+    builder_attr(&send, STR("send_device"), &ATTR_OF_STRING(from));
+    builder_attr(&send, STR("recv_device"), &ATTR_OF_STRING(to));
     builder_attr(&send, STR("send_device_incarnation"), &ATTR_OF_INT(0));
     builder_attr(&send, STR("_to_host"), &host);
     Node *sent;
@@ -61,12 +58,12 @@ static Status *receive(Draft *draft, Output edge, const Node *reader, bool to_ho
     AUTO(builder) NodeBuilder recv;
     builder_init(&recv, draft->graph, to_host ? STR("_HostRecv") : STR("_Recv"),
                  str_format(arena, "_recv/%.*s", STR_ARGS(key)));
-    builder_device(&recv, reader->device);
+    builder_place(&recv, reader);
     builder_control(&recv, sent);
     builder_attr(&recv, STR("tensor_type"), &type);
     builder_attr(&recv, STR("tensor_name"), &tensor_name);
-    builder_attr(&recv, STR("send_device"), &ATTR_OF_STRING(edge.node->device));
-    builder_attr(&recv, STR("recv_device"), &ATTR_OF_STRING(reader->device));
+    builder_attr(&recv, STR("send_device"), &ATTR_OF_STRING(from));
+    builder_attr(&recv, STR("recv_device"), &ATTR_OF_STRING(to));
     builder_attr(&recv, STR("send_device_incarnation"), &ATTR_OF_INT(0));
     TRY(builder_finish(&recv, out));
     (*out)->output_shapes[0] = edge.node->output_shapes[edge.index];
@@ -80,10 +77,10 @@ static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
         Node *node = draft->graph->nodes.p[i];
         if (!node)
             continue;
-        const Device *to = device_of(draft, node);
+        const Device *to = node->placed;
         for (int in = 0; in < node->n_inputs; in++) {
             Output edge = node->inputs[in];
-            const Device *from = device_of(draft, edge.node);
+            const Device *from = edge.node->placed;
             bool from_host = from->type->host || output_on_host(from, edge, edge.node);
             bool to_host = to->type->host || input_on_host(to, node, in);
             if ((from == to && from_host == to_host) || (from_host && to_host))

@@ -4,6 +4,7 @@
 // A fed or fetched edge is a wall: no pass merges, fuses or renames what crosses it. Fed edges read `_Feed` nodes and
 // fetched edges end in `_Fetch` nodes, so a pass that respects edges respects the wall without knowing it.
 #pragma once
+#include "base/env_var.h"
 #include "plan/plan.h"
 
 typedef struct Draft {
@@ -17,6 +18,12 @@ typedef struct Draft {
 } Draft;
 void draft_clear(Draft *draft);    // its arrays; the graph is the plan's
 
+// The two halves of plan_make (plan.c), with nothing between them but a graph whose nodes have their devices and names.
+// The first is a master's, who knows the session's graph and all devices: prune, expand, place, partition. The second is
+// that of the worker who runs the graph, and takes it.
+FALLIBLE Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out);
+FALLIBLE Status *draft_plan(Draft *draft, Plan **out);
+
 enum {
     PASS_FOLD = 0,       // constant folding: stateless, <= 10 MiB
     PASS_CSE,            // equal stateless nodes become one
@@ -25,41 +32,41 @@ enum {
     PASS_CONTROL,        // control edges that others imply removed
     PASS_FUSE,           // elementwise chains become one tiled loop
     PASS_SIMPLIFY,       // nodes that come to something smaller, given what they read
-    PASS_CONTRACT,       // convolutions and products take in the bias, sum and activation behind them
+    PASS_PATTERNS,       // a node and its neighbours become one: convolutions with bias, sum and activation
     PASS_LOOPS,          // loops without conditionals become nodes of their own
-    PASS_RECOMPUTE,      // values of which late readers may read another making
+    PASS_REMATERIALISE,  // values that are computed again for late readers instead of being kept
     PASSES,
 };
-uint32_t passes_enabled(void);  // all, less those that MILLRACE_PASSES takes away
+extern const EnvVar passes_variable;   // MILLRACE_PASSES
+// What MILLRACE_PASSES leaves on: passes (BIT(PASS_*)), and the rewrites that it takes away by name.
+void passes_enabled(uint32_t *out_passes, uint64_t *out_rewrites_off);
 
 // Copies what the step needs from the session's graph: the backward closure of fetches and targets, cut at feeds.
 FALLIBLE Status *pass_prune(const Graph *graph, const StepSignature *signature, Draft *draft);
 FALLIBLE Status *pass_expand(Draft *draft);
 FALLIBLE Status *pass_deref(Draft *draft);     // reads of references become nodes of their own; always runs
-FALLIBLE Status *pass_simplify(Draft *draft);
 FALLIBLE Status *pass_fold(Draft *draft);
 FALLIBLE Status *pass_cse(Draft *draft);
 FALLIBLE Status *pass_identity(Draft *draft);
 FALLIBLE Status *pass_control(Draft *draft);
-FALLIBLE Status *pass_wait(Draft *draft);      // the first part of control
-FALLIBLE Status *pass_contract(Draft *draft);
+FALLIBLE Status *pass_control_prune(Draft *draft);      // the first part of control
 FALLIBLE Status *pass_fuse(Draft *draft);
 // Whoever waits for the node may wait for what it waits for instead: nobody can tell whether it has run. And does so.
 bool control_may_pass_over(const Draft *draft, const Node *node);
 FALLIBLE Status *control_pass_over(const Draft *draft, Node *node);
-FALLIBLE Status *pass_sweep(Draft *draft);     // removes what no fetch, target or side effect needs any more
-FALLIBLE Status *pass_requests(Draft *draft);  // INVALID_ARGUMENT where devices are asked for that are not there, or
-                                               // not together
-FALLIBLE Status *pass_place(Draft *draft);     // sets node->device to the full name of a device
+FALLIBLE Status *pass_dead_code(Draft *draft);     // removes what no fetch, target or side effect needs any more
+FALLIBLE Status *pass_place(Draft *draft);     // sets node->placed; later passes put new nodes where those are that they
+                                               // stand for
 FALLIBLE Status *pass_loops(Draft *draft);     // loops of straight iterations become nodes (plan/loops.h)
 FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
-// Part of that, once it is known when nodes run; `*order` is *n nodes and may be made anew.
-FALLIBLE Status *recompute_offer(Draft *draft, Node ***order, size_t *n);
 
 // ---- draft.c
 bool draft_is_target(const Draft *draft, const Node *node);
 // Whether the device of the node, which was placed, has a kernel of that op for the node's element type.
 bool draft_has_kernel(const Draft *draft, const Node *node, const char *op);
+// Whether a node that passes its input on takes it to another device, by where both are or, before that is known, by
+// what they ask for.
+bool draft_moves(const Node *node);
 // Whether deadness may travel: something switches, merges or loops.
 bool draft_has_flow(const Draft *draft);

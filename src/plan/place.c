@@ -1,14 +1,13 @@
 // Place — chooses a device for every node: its request, its group's, and where a kernel exists.
 //
 // Nodes that share state form a group (a reference or resource edge, a colocation attribute) and go together; a group
-// goes to a device that every member's request allows and that has kernels for all of them. The session remembers where
-// stateful nodes went. Without a request, a node without inputs follows its reader and the rest goes to the first CPU.
+// goes to a device that every member's request allows and that has kernels for all of them. Stateful nodes go where they
+// went before (PlanOptions.placed). Without a request, a node without inputs follows its reader and the rest goes to the first CPU.
 // With soft placement requests are wishes, but for the job and task that they name.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "plan/pass.h"
-#include "plan/states.h"
 
 enum { WORD_BITS = 64 };
 
@@ -130,11 +129,10 @@ static Status *requested(const Placing *p, const Node *node, uint64_t *out_asked
     return OK;
 }
 
-// Where the session has put the state of the node; NULL: nowhere yet.
+// Where an earlier plan has put the state of the node; NULL: nowhere yet.
 static const Device *device_before(const Placing *p, const Node *node) {
-    const PlanOptions *options = p->draft->options;
-    return node_is_stateful(node) && options->states
-               ? node_states_device(options->states, node->origin ? node->origin : node) : NULL;
+    const PlacementRecord *placed = p->draft->options->placed;
+    return placed && node_is_stateful(node) ? placed->device_of(placed, plan_state_name(node)) : NULL;
 }
 
 static void keep_those_with_kernel(const Placing *p, const Node *node, uint64_t *set) {
@@ -144,7 +142,10 @@ static void keep_those_with_kernel(const Placing *p, const Node *node, uint64_t 
             set_put(set, d, false);
 }
 
+// Nodes that stand for a plan's own loops (plan/loops.h) can't be asked for.
 static Status *find_feasible(const Placing *p, const Node *node) {
+    NEED(node_flow(node) != FLOW_LOOP, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): only plans make such nodes",
+         NODE_ARGS(node));
     const DeviceSet *devices = p->draft->options->devices;
     uint64_t *feasible = feasible_of(p, node->id), *able = able_of(p, node->id);
     TRY(requested(p, node, feasible, able));
@@ -233,21 +234,6 @@ static Status *make_groups(Placing *p) {
     return join_groups(p);
 }
 
-// The same by requests alone: kernels are chosen when it is known what nodes are left.
-static Status *check_groups(Placing *p) {
-    const Graph *graph = p->draft->graph;
-    for (size_t i = 0; i < graph->nodes.n; i++) {
-        p->group[i] = (int32_t)i;
-        if (!graph->nodes.p[i])
-            continue;
-        uint64_t *feasible = feasible_of(p, (int32_t)i), *able = able_of(p, (int32_t)i);
-        TRY(requested(p, graph->nodes.p[i], feasible, able));
-        if (!p->draft->options->soft_placement)
-            set_copy(p, able, feasible);
-    }
-    return join_groups(p);
-}
-
 static int choose(const Placing *p, const uint64_t *feasible) {
     const DeviceSet *devices = p->draft->options->devices;
     int best = -1;
@@ -264,11 +250,11 @@ static void log_placement(const Graph *graph) {
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const Node *node = graph->nodes.p[i];
         if (node)
-            fprintf(stderr, "%.*s: (%.*s): %.*s\n", NODE_ARGS(node), STR_ARGS(node->device));
+            fprintf(stderr, "%.*s: (%.*s): %s\n", NODE_ARGS(node), node->placed->name);
     }
 }
 
-static Status *assign(Placing *p) {
+static void assign(Placing *p) {
     const Graph *graph = p->draft->graph;
     const PlanOptions *options = p->draft->options;
     for (size_t i = 0; i < graph->nodes.n; i++) {
@@ -276,22 +262,19 @@ static Status *assign(Placing *p) {
         if (!node)
             continue;
         const Device *device = options->devices->devices[choose(p, feasible_of(p, find_group(p, node->id)))];
-        node->device = str_of(device->name);
-        if (node_is_stateful(node) && options->states)
-            TRY(node_states_place(options->states, node->origin ? node->origin : node, device));
+        node->placed = device;
     }
-    return OK;
 }
 
-static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool assigns) {
+static Status *place(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     size_t words = ((size_t)draft->options->devices->n + WORD_BITS - 1) / WORD_BITS;
     Placing placing = {.draft = draft, .words = words, .group = calloc(n + 1, sizeof(int32_t)),
                        .feasible = calloc(n + 1, words * sizeof(uint64_t)),
                        .able = calloc(n + 1, words * sizeof(uint64_t))};
-    Status *status = placing.group && placing.feasible && placing.able ? groups(&placing) : OUT_OF_MEMORY;
-    if (!status && assigns)
-        status = assign(&placing);
+    Status *status = placing.group && placing.feasible && placing.able ? make_groups(&placing) : OUT_OF_MEMORY;
+    if (!status)
+        assign(&placing);
     free(placing.group);
     free(placing.feasible);
     free(placing.able);
@@ -299,24 +282,8 @@ static Status *placing_run(Draft *draft, Status *(*groups)(Placing *p), bool ass
     return status;
 }
 
-// What is asked for must be possible even where folding will leave nothing of it. Nodes that stand for a plan's own
-// loops (plan/loops.h) can't be asked for.
-Status *pass_requests(Draft *draft) {
-    const Graph *graph = draft->graph;
-    bool any = false;
-    for (size_t i = 0; i < graph->nodes.n; i++) {
-        const Node *node = graph->nodes.p[i];
-        if (!node)
-            continue;
-        NEED(node_flow(node) != FLOW_LOOP, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): only plans make such nodes",
-             NODE_ARGS(node));
-        any |= node->device.n > 0;
-    }
-    return any ? placing_run(draft, check_groups, false) : OK;
-}
-
 Status *pass_place(Draft *draft) {
-    TRY(placing_run(draft, make_groups, true));
+    TRY(place(draft));
     if (draft->options->log_placement)
         log_placement(draft->graph);
     return OK;

@@ -1,4 +1,4 @@
-// Plan — see plan.h: the chain of passes, and the life of a plan and its specialisations.
+// Plan — see plan.h: the chain of passes, and the life of a plan.
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -6,25 +6,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plan/loops.h"
+#include "plan/rewrite/rewrite.h"
 
-static const char *const pass_names[PASSES] = {"fold", "cse", "expand", "identity", "control", "fuse", "simplify",
-                                               "contract", "loops", "recompute"};
+// In the order of the passes' bits; those of the rewrites follow.
+const EnvVar passes_variable = {
+    "MILLRACE_PASSES", "-fold -cse -expand -identity -control -fuse -simplify -patterns -loops -rematerialise", true,
+    rewrite_name};
 
-uint32_t passes_enabled(void) {
-    const char *rest = getenv("MILLRACE_PASSES");
-    uint32_t passes = BIT(PASSES) - 1;
-    Str word;
-    while (rest && log_next_word(&rest, &word)) {
-        int i = 0;
-        while (i < PASSES && (word.p[0] != '-' || !str_is((Str){word.p + 1, word.n - 1}, pass_names[i])))
-            i++;
-        if (i < PASSES)
-            passes &= ~BIT(i);
-        else
-            log_bad_variable("MILLRACE_PASSES", word, "a list of -fold, -cse, -expand, -identity, -control, -fuse, "
-                             "-simplify, -contract, -loops and -recompute, with commas between");
-    }
-    return passes;
+void passes_enabled(uint32_t *out_passes, uint64_t *out_rewrites_off) {
+    uint64_t off = env_var_read(&passes_variable, NULL);
+    *out_passes = (BIT(PASSES) - 1) & ~(uint32_t)off;
+    *out_rewrites_off = off >> PASSES;
 }
 
 typedef struct {
@@ -32,40 +24,45 @@ typedef struct {
     int switch_;  // its bit, or -1: always
 } PassRow;
 
-// The order matters: functions are written out before anything is merged; reads of references become nodes before
-// folding looks for constants; fusion comes last, since nothing sees through a fused node.
-static const PassRow chain[] = {
+// What a master does, who knows the session's graph and all devices, and leaves to workers a graph in which every node
+// has its device. Functions are written out since their nodes are placed one by one; reads of references become nodes
+// since what goes from device to device is a value.
+static const PassRow of_master[] = {
     {pass_expand, -1},
-    {pass_requests, -1},
     {pass_deref, -1},
+    {pass_place, -1},
+    {pass_partition, -1},
+};
+
+// What a worker does with the graph that it is given. The order matters: fusion comes last, since nothing sees through
+// a fused node.
+static const PassRow of_worker[] = {
     {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},
     {pass_cse, PASS_CSE},
     {pass_identity, PASS_IDENTITY},
-    {pass_sweep, -1},
+    {pass_dead_code, -1},
     {pass_control, PASS_CONTROL},
     {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},
     {pass_cse, PASS_CSE},
-    {pass_sweep, -1},
-    {pass_place, -1},
+    {pass_dead_code, -1},
     {pass_loops, PASS_LOOPS},
-    {pass_contract, PASS_CONTRACT},
+    {pass_patterns, PASS_PATTERNS},
     {pass_fuse, PASS_FUSE},
-    {pass_sweep, -1},
-    {pass_partition, -1},
+    {pass_dead_code, -1},
 };
 
-static Status *run_passes(Draft *draft, Plan *plan) {
-    for (size_t i = 0; i < sizeof chain / sizeof *chain; i++) {
-        if (chain[i].switch_ >= 0 && !(draft->options->passes & BIT(chain[i].switch_)))
+static Status *run_passes(Draft *draft, const PassRow *rows, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].switch_ >= 0 && !(draft->options->passes & BIT(rows[i].switch_)))
             continue;
-        TRY(chain[i].run(draft));
+        TRY(rows[i].run(draft));
 #ifndef NDEBUG
         TRY(graph_check(draft->graph));
 #endif
     }
-    return pass_order(draft, plan);
+    return OK;
 }
 
 // Constants that the passes computed; the others are the session's graph's.
@@ -74,7 +71,7 @@ static size_t constants_bytes(const Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
         const Node *origin = p->binding.node->origin;
-        if (p->constant && !(origin && output_constant((Output){(Node *)origin, 0})))
+        if (p->constant && plan->constants[p->out].buffer && !(origin && output_constant((Output){(Node *)origin, 0})))
             bytes += tensor_bytes(&plan->constants[p->out]);
     }
     return bytes;
@@ -90,21 +87,12 @@ static size_t plan_bytes(const Plan *plan) {
            (size_t)plan->n_slots * SLOT + constants_bytes(plan);
 }
 
-Status *plan_new(const PlanOptions *options, FixedCache *cache, Plan **out) {
+Status *plan_new(const PlanOptions *options, Plan **out) {
     Plan *plan = calloc(1, sizeof *plan);
     NEED_MEMORY(plan);
     atomic_init(&plan->references, 1);
     plan->threads = options->intra_threads;
     plan->inter_threads = 1;
-    if (cache) {
-        plan->cache = fixed_cache_retain(cache);
-    } else {
-        Status *status = fixed_cache_new(FIXED_CACHE_BYTES, &plan->cache);
-        if (status) {
-            free(plan);
-            return status;
-        }
-    }
     *out = plan;
     return OK;
 }
@@ -116,27 +104,52 @@ static void log_plan(const Plan *plan, const Graph *graph, const StepSignature *
                   (double)(clock_now() - began) / CLOCK_MS, plan->dynamic ? "propagated" : "a list", plan->n_loops);
 }
 
+Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out) {
+    *out = (Draft){.options = options};
+    Status *status = pass_prune(graph, signature, out);
+    if (!status)
+        status = run_passes(out, of_master, sizeof of_master / sizeof *of_master);
+    if (status) {
+        graph_release(out->graph);
+        draft_clear(out);
+    }
+    return status;
+}
+
+static Status *fill(Draft *draft, Plan *plan) {
+    LoopDrafts loops = {0};
+    draft->loops = &loops;
+    Status *status = run_passes(draft, of_worker, sizeof of_worker / sizeof *of_worker);
+    if (!status)
+        status = pass_order(draft, plan);
+    loop_drafts_clear(&loops);
+    return status;
+}
+
+Status *draft_plan(Draft *draft, Plan **out) {
+    Plan *plan;
+    TRY(plan_new(draft->options, &plan));
+    plan->partial = draft->options->partial;
+    plan->inter_threads = draft->options->inter_threads;
+    plan->graph = draft->graph;
+    Status *status = fill(draft, plan);
+    draft->graph = NULL;
+    plan->bytes = status ? 0 : plan_bytes(plan);
+    if (status)
+        plan_release(plan);
+    else
+        *out = plan;
+    return status;
+}
+
 Status *plan_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Plan **out) {
     int64_t began = clock_now();
-    Plan *plan;
-    TRY(plan_new(options, options->cache, &plan));
-    plan->partial = options->partial;
-    plan->inter_threads = options->inter_threads;
-    LoopDrafts loops = {0};
-    Draft draft = {.options = options, .loops = &loops};
-    Status *status = pass_prune(graph, signature, &draft);
-    plan->graph = draft.graph;
-    if (!status)
-        status = run_passes(&draft, plan);
+    Draft draft;
+    TRY(draft_make(graph, signature, options, &draft));
+    Status *status = draft_plan(&draft, out);
     draft_clear(&draft);
-    loop_drafts_clear(&loops);
-    if (status) {
-        plan_release(plan);
-    } else {
-        plan->bytes = plan_bytes(plan);
-        log_plan(plan, graph, signature, began);
-        *out = plan;
-    }
+    if (!status)
+        log_plan(*out, graph, signature, began);
     return status;
 }
 
@@ -148,14 +161,6 @@ Plan *plan_retain(Plan *plan) {
 void plan_release(Plan *plan) {
     if (!plan || atomic_fetch_sub(&plan->references, 1) != 1)
         return;
-    if (plan->cache)
-        fixed_cache_forget(plan->cache, plan);
-    for (int i = 0; i < THREAD_PLACES; i++) {
-        struct Step *step = atomic_load(&plan->spare[i].step);
-        if (step)
-            plan->free_step(step);
-    }
-    fixed_cache_release(plan->cache);
     for (int32_t i = 0; i < plan->n_loops; i++)
         plan_loop_clear(&plan->loops[i]);
     for (int32_t i = 0; plan->constants && i < plan->n_slots; i++)
@@ -163,26 +168,4 @@ void plan_release(Plan *plan) {
     graph_release(plan->graph);
     arena_clear(&plan->arena);
     free(plan);
-}
-
-// ---- specialisations
-
-Status *plan_fixed(Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {
-    bool make;
-    *out = fixed_cache_find(plan->cache, plan, feeds, &make);
-    if (!make)
-        return OK;
-    Fixed *fixed = NULL;
-    Status *status = fixed_make(plan, feeds, seen, &fixed);
-    fixed_cache_put(plan->cache, plan, fixed);
-    *out = fixed;
-    return status;
-}
-
-Fixed *plan_fixed_find(Plan *plan, const Tensor *const *feeds) {
-    bool make;
-    Fixed *fixed = fixed_cache_find(plan->cache, plan, feeds, &make);
-    if (make)
-        fixed_cache_put(plan->cache, plan, NULL);
-    return fixed;
 }

@@ -1,18 +1,17 @@
 // Plan — what a session runs for one signature of feeds, fetches and targets: the graph as flat arrays, immutable.
 //
-// A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). A specialisation
+// A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). It opens nothing and knows no
+// session: any number of executors (run/executor.h), each with the state of a session, may run it. A specialisation
 // (plan/fixed.h) adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A step
 // (run/step.h) is the private state of one run.
 #pragma once
 #include "device/binding.h"
-#include "thread/mutex.h"
-#include "thread/place.h"
 
 typedef struct Plan Plan;
 
 // One node of the plan, in an order that respects the edges. Two cache lines: the binding, and what a run asks of it.
 typedef struct {
-    Binding binding;
+    _Alignas(64) Binding binding;
     int32_t in;            // its inputs' slots are plan->in_slots[in .. in + n_in)
     int32_t out;           // its outputs' slots are [out, out + n_out)
     int32_t place;         // among the nodes of its frame
@@ -29,7 +28,8 @@ typedef struct {
     uint8_t flow;          // Flow
     bool constant_enter;   // FLOW_ENTER of a loop invariant
     bool async;            // starts, or blocks: ends by a completion
-    bool constant;         // its outputs are among plan->constants
+    bool constant;         // no step runs it: its outputs are among plan->constants, or its one output is the handle that
+                           // its state gives (Op.value) once an executor has opened that
 } PlanNode;
 _Static_assert(sizeof(PlanNode) == 128, "a PlanNode is two cache lines");
 
@@ -48,7 +48,7 @@ typedef struct {
     int32_t readers;       // nodes that read it, fetches included
     int32_t root;          // the slot whose memory it shares through aliases; itself if none
     bool escapes;          // fetched, kept or handed to a started op, itself or through an alias: needs its own buffer
-    bool host;             // lies in host memory
+    int16_t memory;        // of plan->memories: where it lies
     DType dtype;
     int32_t frame;         // whose iterations hold it
     int32_t place;         // index within the iteration's slots
@@ -94,6 +94,8 @@ typedef struct {
     int32_t *results;      // by output: the variable
 } PlanLoop;
 
+enum { HOST_MEMORY = 0 };  // of plan->memories
+
 typedef struct {
     int32_t slot;          // what the client gives or gets
     DType dtype;
@@ -110,12 +112,6 @@ typedef struct {
     int32_t key;           // of its first output among the awaited ones
     bool ready;            // it reads feeds and constants only
 } PlanStart;
-
-// An idle step, alone on its cache line.
-typedef struct {
-    _Atomic(struct Step *) step;
-    char pad[CACHE_LINE - sizeof(void *)];
-} SpareStep;
 
 struct Plan {
     _Atomic int32_t references;
@@ -137,6 +133,8 @@ struct Plan {
     int32_t n_awaited;     // outputs of started nodes
     int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops;
+    const Device **memories;  // where its values lie: the host's memory, for which NULL stands, and those of devices that have
+    int32_t n_memories;       // one of their own
     const Device **queues; // the devices of its nodes that do their work later: a step ends when they are done
     int32_t n_queues;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
@@ -148,15 +146,16 @@ struct Plan {
                            // graph
     int threads;           // a kernel's limit
     int inter_threads;     // nodes that run at once, see PlanOptions
-    struct FixedCache *cache;       // the session's; its lock guards the next four
-    struct Fixed *specialisations;  // newest first
-    bool specialising;              // some thread is making one
-    bool sweeping;                  // it has dropped some: in a list of such plans
-    Plan *next_to_sweep;
-    void (*_Atomic free_step)(struct Step *step);   // run/step.c
-    void (*_Atomic sweep_step)(struct Step *step);  // of what was dropped
-    SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };
+
+// Of the plan's memories that of the device.
+static inline int16_t plan_memory_of(const Plan *plan, const Device *device) {
+    int16_t m = HOST_MEMORY;
+    for (int32_t i = 1; i < plan->n_memories; i++)
+        if (plan->memories[i] == device)
+            m = (int16_t)i;
+    return m;
+}
 
 Plan *plan_retain(Plan *plan);
 void plan_release(Plan *plan);
@@ -168,6 +167,12 @@ typedef struct {
     int n_feeds, n_fetches, n_targets;
 } StepSignature;
 
+// Where nodes that keep state were placed before: plans that share the state go to the same device. Asked while a plan
+// is made; who makes plans notes afterwards where theirs went.
+typedef struct PlacementRecord {
+    const Device *(*device_of)(const struct PlacementRecord *record, Str node);  // NULL: nowhere yet
+} PlacementRecord;
+
 typedef struct PlanOptions {
     const DeviceSet *devices;
     bool soft_placement;
@@ -175,11 +180,16 @@ typedef struct PlanOptions {
     int intra_threads;     // threads of one kernel
     int inter_threads;     // kernels of one step at once, the caller's among them: run/README.md says which
     uint32_t passes;       // BIT of plan/pass.h; what to run
-    struct NodeStates *states;  // the session's: placement of stateful nodes and kernel state (plan/states.h)
-    struct ResourceTable *resources;
-    struct FixedCache *cache;  // where specialisations are kept; NULL: the plan has one of its own
+    uint64_t rewrites_off; // of graph/rewrite.h; what not to
+    const PlacementRecord *placed;  // NULL: nothing was placed before
     bool log_placement;    // a line per node on stderr
 } PlanOptions;
+
+// The name under which a node's state and placement are kept: of the node in the session's graph that it stands for; a
+// node of a function's body has none there, its full name in the plan stands for it.
+static inline Str plan_state_name(const Node *node) {
+    return node->origin ? node->origin->name : node->name;
+}
 
 // The whole way: prune, passes, place, partition, order. INVALID_ARGUMENT: a missing feed, a fetch of a fed edge, a
 // cycle;

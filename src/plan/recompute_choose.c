@@ -1,4 +1,4 @@
-// Recompute, choice — which of the values that could be computed again are: as few as lower the most that is live at
+// Rematerialisation, choice — which of the values that could be computed again are: as few as lower the most that is live at
 // once.
 //
 // The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "loops/tuning.h"
 #include "plan/specialising.h"
 
 enum {
     LEAST_BYTES = 1 << 20,       // of a value
     SMALL_PART = 64,             // what is so much smaller than the value may be kept longer for it; so may little time
                                  // pass
-    BYTES_PER_NS = 8,            // read and written
     LEAST_GAIN = 32,             // less than this part of all memory is not worth it
     WORK = 1 << 26,              // times and candidates looked at
 };
@@ -49,7 +49,7 @@ static int32_t input_slot(const Specialising *s, const Candidate *c, int input) 
 
 static bool could_recompute(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
-    if (!p->binding.op->again || !p->binding.direct || p->binding.n_out != 1 || s->fixed->modes[i] != NODE_FIXED)
+    if (!(p->binding.op->flags & OP_RECOMPUTES) || !p->binding.direct || p->binding.n_out != 1 || s->fixed->modes[i] != NODE_SPECIALISED)
         return false;
     int32_t value = s->plan->in_slots[p->in];
     return specialising_in_arena(s, value) && bytes_of(s, value) >= LEAST_BYTES;
@@ -69,7 +69,7 @@ static Status *count_live(Choice *choice) {
     Interval *intervals = malloc(most * sizeof *intervals);
     int32_t *who = malloc(most * sizeof *who);
     int n = 0;
-    Status *status = intervals && who ? specialising_intervals(s, intervals, who, &n) : OK;
+    Status *status = intervals && who ? specialising_intervals(s, HOST_MEMORY, intervals, who, &n) : OK;
     for (int i = 0; i < n && !status; i++) {
         choice->live[intervals[i].first] += (int64_t)intervals[i].bytes;
         choice->live[intervals[i].last + 1] -= (int64_t)intervals[i].bytes;
@@ -95,9 +95,9 @@ static void begin_candidates(Choice *choice) {
         c->owner = specialising_owner(s, value);
         c->early = s->last[c->owner];
         c->bytes = bytes_of(s, value);
-        c->cost = c->bytes / BYTES_PER_NS;
+        c->cost = c->bytes / TUNED_RECOMPUTE_SPEED;
         for (int in = 1; in < s->plan->nodes[c->node].binding.n_in; in++)
-            c->cost += bytes_of(s, input_slot(s, c, in)) / BYTES_PER_NS;
+            c->cost += bytes_of(s, input_slot(s, c, in)) / TUNED_RECOMPUTE_SPEED;
         if (c->early >= c->node)
             continue;
         choice->until[c->owner] = s->last[specialising_owner(s, again)];
@@ -109,7 +109,7 @@ static void begin_candidates(Choice *choice) {
 static int64_t step_cost(const Specialising *s) {
     int64_t total = 0;
     for (int32_t i = 0; i < s->plan->n_nodes; i++)
-        if (s->fixed->modes[i] == NODE_FIXED)
+        if (s->fixed->modes[i] == NODE_SPECIALISED)
             total += min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX);
     return total;
 }
@@ -193,7 +193,7 @@ static void choose(Choice *choice) {
         fixed->recomputed[node] = choice->candidates[i].chosen && pays;
         if (!fixed->recomputed[node])
             continue;
-        fixed->prepared[node].run = choice->s->plan->nodes[node].binding.op->again;
+        fixed->prepared[node].run = binding_recompute(&choice->s->plan->nodes[node].binding);
         fixed->n_recomputed++;
         fixed->recompute_saves = (size_t)(before - most);
     }

@@ -40,12 +40,13 @@ int32_t specialising_same(const Specialising *s, int32_t i);
 int32_t specialising_owner(const Specialising *s, int32_t slot);
 // Where in that memory it begins.
 int64_t specialising_place(const Specialising *s, int32_t slot);
-// A root that lies in the arena: plain data of a fixed node that nobody sees after its last planned use.
+// A root that lies in the arena of its memory: plain data of a fixed node that nobody sees after its last planned use.
 bool specialising_in_arena(const Specialising *s, int32_t root);
 // Finds last uses and who takes over whose memory, given what is computed again.
 void specialising_share(Specialising *s);
-// What then lies in the arena and when: slots, and the scratch of nodes as -1 - node. Room for n_slots + n_nodes.
-FALLIBLE Status *specialising_intervals(Specialising *s, Interval *intervals, int32_t *who, int *out_n);
+// What then lies in the arena of that memory and when: slots, and the scratch of nodes as -1 - node. Room for
+// n_slots + n_nodes.
+FALLIBLE Status *specialising_intervals(Specialising *s, int16_t memory, Interval *intervals, int32_t *who, int *out_n);
 // The places of all values.
 FALLIBLE Status *specialising_pack(Specialising *s);
 

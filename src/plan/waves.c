@@ -25,12 +25,12 @@ static bool is_seen(const Node *node) {
 }
 
 // How many nodes are started; -1: among the others are some that no list runs, or not beside them.
-static int count_starts(const Draft *draft, Node *const *order, size_t n) {
+static int count_starts(Node *const *order, size_t n) {
     int starts = 0;
     for (size_t i = 0; i < n; i++) {
         const Op *op = node_op(order[i]);
         Flow flow = node_flow(order[i]);
-        const Device *device = device_set_find(draft->options->devices, order[i]->device);
+        const Device *device = order[i]->placed;
         if (!op || (flow != FLOW_NONE && flow != FLOW_ARG) || (op->flags & OP_BLOCKS) || !device)
             return -1;
         starts += op->start != NULL;
@@ -110,8 +110,8 @@ static Status *arrange(Plan *plan, Node **order, size_t n, const Standing *stand
     return OK;
 }
 
-Status *waves_find(const Draft *draft, Plan *plan, Node **order, size_t n) {
-    int starts = count_starts(draft, order, n);
+Status *waves_find(Plan *plan, Node **order, size_t n) {
+    int starts = count_starts(order, n);
     // Kernels of one thread each may run side by side: those are propagated (run/README.md).
     if (starts <= 0 || plan->partial || (plan->threads == 1 && plan->inter_threads > 1))
         return OK;

@@ -10,4 +10,4 @@
 
 // Fills plan->waves and plan->starts and arranges `order`; leaves all as it is where the plan is no such list. Fetches
 // have the mark -1, other nodes get one.
-FALLIBLE Status *waves_find(const Draft *draft, Plan *plan, Node **order, size_t n);
+FALLIBLE Status *waves_find(Plan *plan, Node **order, size_t n);

@@ -289,17 +289,11 @@ static bool list_is_shorter(DType dtype, const Home *home, const char *at, size_
     return total < bytes && (keep <= 1024 || keep < bytes / size / 2);
 }
 
-static Status *write_plain(Arena *arena, const Tensor *tensor, TensorProto *proto) {
-    size_t bytes = tensor_bytes(tensor), size = dtype_size(tensor->dtype);
-    if (!bytes)
-        return OK;
+// The first `keep` values.
+static Status *write_list(Arena *arena, const Tensor *tensor, size_t keep, TensorProto *proto) {
     const char *from = tensor->data;
+    size_t size = dtype_size(tensor->dtype);
     Home home = home_of(tensor->dtype);
-    size_t keep = count_distinct(from, bytes / size, size);
-    if (!list_is_shorter(tensor->dtype, &home, from, keep, bytes)) {
-        proto->tensor_content = (Str){from, bytes};
-        return OK;
-    }
     List values = {arena_array(arena, keep, home.size * home.per), keep * home.per};
     NEED_MEMORY(values.p);
     char *to = values.p;
@@ -315,9 +309,20 @@ static Status *write_plain(Arena *arena, const Tensor *tensor, TensorProto *prot
     return OK;
 }
 
-static Status *write_strings(Arena *arena, const Tensor *tensor, TensorProto *proto) {
+static Status *write_plain(Arena *arena, const Tensor *tensor, TensorProto *proto) {
+    size_t bytes = tensor_bytes(tensor), size = dtype_size(tensor->dtype);
+    if (!bytes)
+        return OK;
+    Home home = home_of(tensor->dtype);
+    size_t keep = count_distinct(tensor->data, bytes / size, size);
+    if (list_is_shorter(tensor->dtype, &home, tensor->data, keep, bytes))
+        return write_list(arena, tensor, keep, proto);
+    proto->tensor_content = (Str){tensor->data, bytes};
+    return OK;
+}
+
+static Status *write_strings(Arena *arena, const Tensor *tensor, size_t keep, TensorProto *proto) {
     const TString *from = tensor->data;
-    size_t keep = count_distinct_strings(from, (size_t)tensor_count(tensor));
     if (!keep)
         return OK;
     proto->string_val.p = ARENA_ARRAY(arena, Str, keep);
@@ -338,9 +343,23 @@ Status *tensor_to_proto(Arena *arena, const Tensor *tensor, TensorProto **out) {
     proto->dtype = (int32_t)tensor->dtype;
     TRY(shape_to_proto(arena, &tensor->shape, &proto->tensor_shape));
     if (kind == KIND_STRING)
-        TRY(write_strings(arena, tensor, proto));
+        TRY(write_strings(arena, tensor, count_distinct_strings(tensor->data, (size_t)tensor_count(tensor)), proto));
     else if (kind != KIND_OBJECT)
         TRY(write_plain(arena, tensor, proto));
     *out = proto;
     return OK;
+}
+
+Status *tensor_to_value_list(Arena *arena, const Tensor *tensor, TensorProto *out) {
+    size_t n = (size_t)tensor_count(tensor);
+    if (dtype_kind(tensor->dtype) == KIND_STRING)
+        return write_strings(arena, tensor, n, out);
+    NEED(dtype_is_plain(tensor->dtype), UNIMPLEMENTED, "a %s tensor can't be written as a message",
+         dtype_name(tensor->dtype));
+    return n ? write_list(arena, tensor, n, out) : OK;
+}
+
+size_t tensor_proto_listed(const TensorProto *proto, DType dtype) {
+    Home home = home_of(dtype);
+    return home.offset ? list_at((const char *)proto + home.offset).n / home.per : 0;
 }

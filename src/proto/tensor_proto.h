@@ -25,3 +25,8 @@ FALLIBLE Status *tensor_from_proto(const TensorProto *proto, size_t *budget, Ten
 // tensor, which must live as long. Values that repeat at the end are written once; otherwise the shorter of the two
 // forms is taken. UNIMPLEMENTED for resources and variants, unless there are no elements.
 FALLIBLE Status *tensor_to_proto(Arena *arena, const Tensor *tensor, TensorProto **out);
+
+// All values of the tensor in the list of its type, and nothing else: neither type nor shape. Strings view the tensor.
+FALLIBLE Status *tensor_to_value_list(Arena *arena, const Tensor *tensor, TensorProto *out);
+// How many elements of that type stand in their list.
+size_t tensor_proto_listed(const TensorProto *proto, DType dtype);

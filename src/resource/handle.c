@@ -27,19 +27,21 @@ static Str keep(char **at, Str name) {
     return kept;
 }
 
-static Status *make(Resource *resource, Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out) {
+static Status *make(Resource *resource, Str container, Str name, Str type, Str device, DType dtype, Shape shape,
+                    Tensor *out) {
     AUTO(tensor) Tensor tensor = {0};
     TRY(tensor_new(DT_resource, SCALAR_SHAPE, &tensor));
     Handle *handle = calloc(1, sizeof *handle);
     NEED_MEMORY(handle != NULL);
     object_init(&handle->object, &handle_object);
     *(Object **)tensor.data = &handle->object;  // the tensor owns it from here
-    handle->text = malloc(container.n + name.n + type.n + 3);
+    handle->text = malloc(container.n + name.n + type.n + device.n + 4);
     NEED_MEMORY(handle->text != NULL);
     char *at = handle->text;
     handle->container = keep(&at, container);
     handle->name = keep(&at, name);
     handle->type = keep(&at, type);
+    handle->device = keep(&at, device);
     handle->resource = resource_retain(resource);
     handle->dtype = dtype;
     handle->shape = shape;
@@ -47,12 +49,13 @@ static Status *make(Resource *resource, Str container, Str name, Str type, DType
     return OK;
 }
 
-Status *handle_tensor(Resource *resource, DType dtype, Shape shape, Tensor *out) {
-    return make(resource, resource->container, resource->name, str_of(resource->type->name), dtype, shape, out);
+Status *handle_tensor(Resource *resource, Str device, DType dtype, Shape shape, Tensor *out) {
+    return make(resource, resource->container, resource->name, str_of(resource->type->name), device, dtype, shape,
+                out);
 }
 
-Status *handle_tensor_named(Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out) {
-    return make(NULL, container, name, type, dtype, shape, out);
+Status *handle_tensor_named(Str container, Str name, Str type, Str device, DType dtype, Shape shape, Tensor *out) {
+    return make(NULL, container, name, type, device, dtype, shape, out);
 }
 
 Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out) {

@@ -1,4 +1,5 @@
-// Handle — the element of a resource tensor: names a resource and, where it is in this process, holds it.
+// Handle — the element of a resource tensor: names a resource and its device and, where that is in this process, holds
+// it.
 //
 // A handle may come from a file or another process with names alone; then it is looked up in the step's table.
 #pragma once
@@ -9,15 +10,17 @@ typedef struct Handle {
     Object object;
     Resource *resource;         // one reference; NULL: names only
     Str container, name, type;  // type: "Variable", the name of the ResourceType
+    Str device;                 // the full name of the device that the resource is on; empty: not told
     DType dtype;                // of the value behind it; DT_INVALID: not told
     Shape shape;
-    char *text;                 // owns the three names
+    char *text;                 // owns the four names
 } Handle;
 
-// A scalar resource tensor whose element holds `resource`.
-FALLIBLE Status *handle_tensor(Resource *resource, DType dtype, Shape shape, Tensor *out);
+// A scalar resource tensor whose element holds `resource`, which is on that device.
+FALLIBLE Status *handle_tensor(Resource *resource, Str device, DType dtype, Shape shape, Tensor *out);
 // The same by names alone.
-FALLIBLE Status *handle_tensor_named(Str container, Str name, Str type, DType dtype, Shape shape, Tensor *out);
+FALLIBLE Status *handle_tensor_named(Str container, Str name, Str type, Str device, DType dtype, Shape shape,
+                                     Tensor *out);
 // Element i of a resource tensor, borrowed from it. INVALID_ARGUMENT: no resource tensor, or an empty element.
 FALLIBLE Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out);
 // What element i stands for, retained. INVALID_ARGUMENT where it is of another type; NOT_FOUND. `table` may be NULL.

@@ -1,4 +1,4 @@
-// Resource — named state that outlives a step: variables, queues, tables. ResourceTable — where a session keeps them.
+// Resource — named state that outlives a step: variables, queues, tables. ResourceTable — where a worker keeps them.
 //
 // A resource is an Object, so tensors may hold it; every subtype begins with a Resource. It is found by container, name
 // and type, as in TensorFlow: a queue and a variable may have the same name.

@@ -354,9 +354,9 @@ START_TEST(handles) {
     AUTO(tensor) Tensor named = {0};
     AUTO(tensor) Tensor empty = {0};
     AUTO(tensor) Tensor number = tensor_of("1");
-    status = handle_tensor((Resource *)v, DT_float, SCALAR_SHAPE, &held);
+    status = handle_tensor((Resource *)v, STR("/device:CPU:0"), DT_float, SCALAR_SHAPE, &held);
     ck_assert_ptr_null(status);
-    status = handle_tensor_named(STR("localhost"), STR("v"), STR("Variable"), DT_float, SCALAR_SHAPE, &named);
+    status = handle_tensor_named(STR("localhost"), STR("v"), STR("Variable"), STR(""), DT_float, SCALAR_SHAPE, &named);
     ck_assert_ptr_null(status);
     status = tensor_new(DT_resource, SCALAR_SHAPE, &empty);
     ck_assert_ptr_null(status);

@@ -5,7 +5,6 @@
 // thread reads. Binding costs 10 ns a node; a shape that was seen before costs a comparison and a look into a table.
 #include <stdlib.h>
 
-#include "plan/fixed_cache.h"
 #include "run/kernels.h"
 #include "run/stress.h"
 #include "tensor/blocks.h"
@@ -18,7 +17,8 @@ static Status *bound_arrays(Step *step, Bound *bound) {
     Tensor **pointers = ARENA_ARRAY(arena, Tensor *, (size_t)plan->n_in_slots + (size_t)plan->n_slots);
     bound->slots = ARENA_ARRAY(arena, Tensor, plan->n_slots);
     bound->kernels = ARENA_ARRAY(arena, Kernel, plan->n_nodes);
-    NEED_MEMORY(bound->slots && bound->kernels && pointers);
+    bound->memories = ARENA_ARRAY(arena, const char *, plan->n_memories);
+    NEED_MEMORY(bound->slots && bound->kernels && bound->memories && pointers);
     for (int32_t i = 0; i < plan->n_in_slots; i++)
         pointers[i] = &bound->slots[plan->in_slots[i]];
     for (int32_t i = 0; i < plan->n_slots; i++)
@@ -27,29 +27,30 @@ static Status *bound_arrays(Step *step, Bound *bound) {
         const PlanNode *p = &plan->nodes[i];
         bound->kernels[i] = (Kernel){
             .in = pointers + p->in, .out = pointers + plan->n_in_slots + p->out,
-            .run = p->binding.run, .state = p->binding.state, .step = &step->context, .node = p->binding.node,
+            .run = p->binding.run, .state = step->executor->states[i], .step = &step->context, .node = p->binding.node,
             .n_in = p->binding.n_in, .n_out = p->binding.n_out, .index = (uint32_t)i,
         };
     }
     return OK;
 }
 
-static bool has_buffer(const Plan *plan, const Fixed *fixed, int32_t slot) {
-    return fixed->offsets[slot] == IN_NO_ARENA && !plan->constants[slot].buffer && !fixed->values[slot].buffer;
+static bool has_buffer(const Executor *executor, const Fixed *fixed, int32_t slot) {
+    return fixed->offsets[slot] == IN_NO_ARENA && !executor->constants[slot].buffer && !fixed->values[slot].buffer;
 }
 
 // Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
-static Status *list_items(const Plan *plan, Bound *bound) {
+static Status *list_items(const Executor *executor, Bound *bound) {
+    const Plan *plan = executor->plan;
     const Fixed *fixed = bound->fixed;
     int32_t at = 0, n_held = 0;
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        n_held += has_buffer(plan, fixed, slot);
+        n_held += has_buffer(executor, fixed, slot);
     bound->items = ARENA_ARRAY(&bound->arena, StepItem, fixed->n_run);
     bound->held = ARENA_ARRAY(&bound->arena, int32_t, n_held);
     int32_t *drops = ARENA_ARRAY(&bound->arena, int32_t, n_held);
     NEED_MEMORY(bound->items && bound->held && drops);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        if (has_buffer(plan, fixed, slot))
+        if (has_buffer(executor, fixed, slot))
             bound->held[bound->n_held++] = slot;
     for (int32_t n = 0; n < fixed->n_run; n++) {
         int32_t i = fixed->run[n];
@@ -60,7 +61,7 @@ static Status *list_items(const Plan *plan, Bound *bound) {
         const PlanNode *next = plan->nodes + (n + 1 < fixed->n_run ? fixed->run[n + 1] : plan->n_nodes);
         for (; p < next; p++)
             for (int32_t d = p->drops; d < p->drops + p->n_drops; d++)
-                if (has_buffer(plan, fixed, plan->drops[d]))
+                if (has_buffer(executor, fixed, plan->drops[d]))
                     drops[at++] = plan->drops[d];
         item->n_drops = (int32_t)(drops + at - item->drops);
     }
@@ -82,7 +83,7 @@ static Status *bound_new(Step *step, Fixed *fixed, Bound **out) {
     bound->fixed = fixed;
     Status *status = fixed && fixed->branches ? OK : bound_arrays(step, bound);
     if (!status && fixed && !fixed->branches)
-        status = list_items(step->plan, bound);
+        status = list_items(step->executor, bound);
     if (status) {
         bound->fixed = NULL;
         bound_free(bound);
@@ -134,12 +135,12 @@ static Status *add(Step *step, Fixed *fixed, Bound **out) {
     Bound **place = place_of(step, fixed->hash);
     (*out)->next = *place;
     *place = *out;
-    fixed_cache_charge(step->plan->cache, fixed, (*out)->arena.used + sizeof **out);
+    fixed_cache_charge(step->executor->cache, fixed, (*out)->arena.used + sizeof **out);
     return OK;
 }
 
 void step_sweep(Step *step) {
-    step->swept = atomic_load_explicit(&step->plan->cache->evictions, memory_order_acquire);
+    step->swept = atomic_load_explicit(&step->executor->cache->evictions, memory_order_acquire);
     for (size_t i = 0; step->bounds && i <= step->bounds_mask; i++) {
         for (Bound **link = &step->bounds[i]; *link;) {
             Bound *bound = *link;
@@ -171,54 +172,63 @@ void step_free_bounds(Step *step) {
 
 // ---- memory
 
-// One for all specialisations of the step: as large as the largest that it has run.
-static Status *take_memory(Step *step, size_t bytes) {
-    if (step->memory_buffer && step->memory_buffer->bytes >= bytes)
+static Status *take_memory(Step *step, int32_t m, size_t bytes) {
+    StepMemory *memory = &step->memories[m];
+    if (!bytes && !memory->data)
+        memory->data = no_scratch;  // values of no bytes have an address, too
+    if (!bytes || (memory->buffer && memory->buffer->bytes >= bytes))
         return OK;
-    buffer_release(step->memory_buffer);
-    step->memory_buffer = NULL;
-    step->memory = NULL;
-    step->memory_bytes = bytes > step->memory_bytes ? bytes : step->memory_bytes;
-    TRY(buffer_new(&host_allocator, DT_uint8, step->memory_bytes, &step->memory_buffer));
-    step->memory = step->memory_buffer->data;
+    buffer_release(memory->buffer);
+    memory->buffer = NULL;
+    memory->data = NULL;
+    memory->bytes = bytes > memory->bytes ? bytes : memory->bytes;
+    Allocator *allocator = m == HOST_MEMORY ? &host_allocator : step->plan->memories[m]->allocator;
+    TRY(buffer_new(allocator, DT_uint8, memory->bytes, &memory->buffer));
+    memory->data = memory->buffer->data;
     return OK;
 }
 
 void step_rest_memory(Step *step) {
-    if (!step->memory_buffer || step->memory_buffer->bytes < BLOCKS_LARGE)
-        return;
-    buffer_release(step->memory_buffer);
-    step->memory_buffer = NULL;
+    for (int32_t m = 0; m < step->plan->n_memories; m++) {
+        StepMemory *memory = &step->memories[m];
+        if (!memory->buffer || memory->buffer->bytes < BLOCKS_LARGE)
+            continue;
+        buffer_release(memory->buffer);
+        memory->buffer = NULL;
+        step->rests = true;
+    }
 }
 
-static void point_slots(const Plan *plan, Bound *bound, char *memory) {
+static void point_slots(const Executor *executor, Bound *bound, const StepMemory *memories) {
+    const Plan *plan = executor->plan;
     const Fixed *fixed = bound->fixed;
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         Tensor *tensor = &bound->slots[slot];
         *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = fixed->shapes[slot]};
-        if (plan->constants[slot].buffer)
-            *tensor = plan->constants[slot];
+        if (executor->constants[slot].buffer)
+            *tensor = executor->constants[slot];
         else if (fixed->values[slot].buffer)
             *tensor = fixed->values[slot];
         else if (fixed->offsets[slot] != IN_NO_ARENA)
-            tensor->data = memory + fixed->offsets[slot];
-        // What the plan or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
+            tensor->data = memories[plan->slots[slot].memory].data + fixed->offsets[slot];
+        // What the executor or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
         tensor->buffer = NULL;
     }
 }
 
-static void point_kernels(const Plan *plan, Bound *bound, char *memory) {
+static void point_kernels(const Plan *plan, Bound *bound, const StepMemory *memories) {
     const Fixed *fixed = bound->fixed;
     for (int32_t n = 0; n < fixed->n_run; n++) {
         int32_t i = fixed->run[n];
         const Prepared *prepared = &fixed->prepared[i];
         Kernel *k = &bound->kernels[i];
-        if (fixed->modes[i] == NODE_LATE) {
+        if (fixed->modes[i] == NODE_DYNAMIC) {
             k->run = plan->nodes[i].binding.start ? run_start : kernel_of_late(&plan->nodes[i], fixed);
             continue;
         }
         k->own = prepared->own;
-        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : memory + fixed->scratch[i];
+        const StepMemory *memory = &memories[plan_memory_of(plan, plan->nodes[i].binding.device)];
+        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : memory->data + fixed->scratch[i];
         k->run = kernel_of_fixed(&plan->nodes[i], prepared, k->n_out && fixed->values[plan->nodes[i].out].buffer);
     }
 }
@@ -239,12 +249,23 @@ Status *step_unbind(Step *step) {
     return OK;
 }
 
+static bool is_pointed(const Step *step, const Bound *bound) {
+    for (int32_t m = 0; m < step->plan->n_memories; m++)
+        if (bound->memories[m] != step->memories[m].data)
+            return false;
+    return bound->pointed;
+}
+
 static Status *bind(Step *step, Bound *bound) {
-    TRY(take_memory(step, bound->fixed->arena_bytes));
-    if (bound->memory != step->memory) {
-        point_slots(step->plan, bound, step->memory);
-        point_kernels(step->plan, bound, step->memory);
-        bound->memory = step->memory;
+    for (int32_t m = 0; m < step->plan->n_memories; m++)
+        TRY(take_memory(step, m, bound->fixed->packed[m].bytes));
+    step->rests = false;
+    if (!is_pointed(step, bound)) {
+        point_slots(step->executor, bound, step->memories);
+        point_kernels(step->plan, bound, step->memories);
+        for (int32_t m = 0; m < step->plan->n_memories; m++)
+            bound->memories[m] = step->memories[m].data;
+        bound->pointed = true;
     }
     use_arrays(step, bound);
     step->fixed = bound->fixed;
@@ -257,9 +278,9 @@ static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
         return OK;
     Fixed *fixed;
     if (step->sees && !step->seen)
-        fixed = plan_fixed_find(step->plan, keys);
+        fixed = executor_fixed_find(step->executor, keys);
     else
-        TRY(plan_fixed(step->plan, keys, step->seen, &fixed));
+        TRY(executor_fixed(step->executor, keys, step->seen, &fixed));
     if (!fixed)
         return OK;
     Status *status = add(step, fixed, out);
@@ -282,7 +303,7 @@ Status *step_bind(Step *step, const Tensor *const *keys) {
     if (!atomic_load_explicit(&fixed->used, memory_order_relaxed))
         atomic_store_explicit(&fixed->used, true, memory_order_relaxed);
     if (!fixed->branches)
-        return step->fixed && step->memory_buffer ? OK : bind(step, bound);
+        return step->fixed && !step->rests ? OK : bind(step, bound);
     TRY(step_unbind(step));
     step->fixed = fixed;
     return OK;

@@ -2,6 +2,12 @@
 #pragma once
 #include "run/step.h"
 
+// The value of a node that no step runs; NULL for the others, and where its state was not opened.
+static inline const Tensor *step_constant(const Step *step, const PlanNode *p) {
+    const Tensor *value = p->constant ? &step->executor->constants[p->out] : NULL;
+    return value && value->buffer ? value : NULL;
+}
+
 Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, runs
 // Of a late node in a list that is specialised.
 RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed);
@@ -22,7 +28,7 @@ void step_clear_rendezvous(Step *step);
 void step_free_loops(Step *step);
 Status *run_loop(Kernel *k, uint32_t last);  // FLOW_LOOP (loop.c): inputs in `last` are its own
 // ---- the parts of a list's run, for loops
-FALLIBLE Status *step_new(Plan *plan, Step **out);
+FALLIBLE Status *step_new(Executor *executor, Step **out);
 void step_empty(Step *step);           // the slots
 void list_preset_constants(Step *step);
 FALLIBLE Status *list_new_buffers(Step *step);

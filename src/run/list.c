@@ -84,7 +84,7 @@ static Status *run_guarded(Kernel *k) {
     Status *status = binding_run(&p->binding, prepared, k);
     k->run = wrapped;
     TRY(status);
-    for (int i = 0; i < k->n_out && (p->binding.op->flags & OP_LATE); i++)
+    for (int i = 0; i < k->n_out && (p->binding.op->flags & OP_DYNAMIC_SHAPE); i++)
         if (!shape_equal(&k->out[i]->shape, &prepared->out[i]))
             return GUARD_FAILED;
     return OK;
@@ -102,11 +102,11 @@ static Status *run_foreseen(Kernel *k) {
 RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen) {
     if (foreseen)
         return run_foreseen;
-    if (p->binding.op->again && prepared->run == p->binding.op->again)
+    if ((p->binding.op->flags & OP_RECOMPUTES) && prepared->run != kernel_nothing)
         return prepared->run;
     if (prepared->run == kernel_nothing && p->binding.direct)
         return run_alias;
-    if (!p->binding.direct || (p->binding.op->flags & OP_LATE))
+    if (!p->binding.direct || (p->binding.op->flags & OP_DYNAMIC_SHAPE))
         return run_guarded;
     for (int i = 0; i < p->binding.n_out; i++)
         if (p->binding.out_flags[i] & EDGE_ALIAS)
@@ -127,7 +127,7 @@ static void forget_from(Step *step, int32_t first) {
     const Plan *plan = step->plan;
     for (int32_t i = first; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        for (int out = 0; out < p->binding.n_out && p->flow != FLOW_ARG && !plan->constants[p->out].buffer; out++) {
+        for (int out = 0; out < p->binding.n_out && p->flow != FLOW_ARG && !step_constant(step, p); out++) {
             Tensor *slot = &step->slots[p->out + out];
             buffer_release(slot->buffer);
             *slot = (Tensor){.dtype = plan->slots[p->out + out].dtype, .shape = UNKNOWN_SHAPE};
@@ -149,7 +149,7 @@ static Status *recompute_now(Step *step, int32_t first) {
         Prepared prepared = {0};
         Binding binding = p->binding;
         Kernel k = step->kernels[i];
-        binding.run = p->binding.op->again;
+        binding.run = binding_recompute(&p->binding);
         binding.out_flags = &no_flags;
         k.out = &out;
         Status *status = invoke(&binding, &prepared, &k, 0);
@@ -178,7 +178,7 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
     Trace *const trace = step->context.trace;
     for (int32_t i = first; i < end; i++) {
         const PlanNode *p = &plan->nodes[i];
-        if (p->flow == FLOW_ARG || (p->binding.n_out && plan->constants[p->out].buffer))
+        if (p->flow == FLOW_ARG || step_constant(step, p))
             continue;
         if (__builtin_expect(timed | cancellation_flagged(&flags), 0))
             TRY(context_check(&step->context));
@@ -218,7 +218,7 @@ Status *run_late_from(Step *step, int32_t wave, int32_t first) {
 static Status *leave_fixed(Step *step, int32_t wave, int32_t from) {
     Status *status = recompute_now(step, from);
     forget_from(step, from);
-    step->bound->memory = NULL;  // the slots no longer look as it left them
+    step->bound->pointed = false;  // the slots no longer look as it left them
     step->fixed = NULL;
     return status ? status : run_late_from(step, wave, from);
 }
@@ -239,10 +239,10 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
             if (status != GUARD_FAILED)
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
-            bool foretold = step->fixed->modes[item->node] == NODE_LATE;
+            bool foretold = step->fixed->modes[item->node] == NODE_DYNAMIC;
             if (foretold)
                 atomic_fetch_add_explicit(&step->fixed->wrong, 1, memory_order_relaxed);
-            return leave_fixed(step, wave, item->node + (foretold || (p->binding.op->flags & OP_LATE) ? 1 : 0));
+            return leave_fixed(step, wave, item->node + (foretold || (p->binding.op->flags & OP_DYNAMIC_SHAPE) ? 1 : 0));
         }
         if (item->n_drops)
             drop(step, item->drops, item->n_drops);
@@ -281,7 +281,7 @@ Status *list_new_buffers(Step *step) {
         if (fixed->lent[slot] >= 0 || tensor->buffer)
             continue;
         const Binding *maker = &step->plan->nodes[info->producer].binding;
-        Allocator *allocator = info->host ? &host_allocator : maker->device->allocator;
+        Allocator *allocator = info->memory == HOST_MEMORY ? &host_allocator : maker->device->allocator;
         TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, fixed->fresh_bytes[i], &tensor->buffer)));
         tensor->data = tensor->buffer->data;
     }
@@ -312,7 +312,7 @@ static void feed(Step *step, const Tensor *const *feeds) {
 
 void list_preset_constants(Step *step) {
     for (int32_t slot = 0; slot < step->plan->n_slots; slot++) {
-        step->slots[slot] = step->plan->constants[slot];
+        step->slots[slot] = step->executor->constants[slot];
         step->slots[slot].dtype = step->plan->slots[slot].dtype;
         step->slots[slot].buffer = NULL;
     }

@@ -6,7 +6,6 @@
 // serves again: two buffers take turns.
 #include <stdlib.h>
 
-#include "plan/fixed_cache.h"
 #include "run/kernels.h"
 
 typedef struct LoopRun {
@@ -41,7 +40,7 @@ void step_free_loops(Step *step) {
         loop_free(step->loops[i]);
 }
 
-static Status *loop_fill(LoopRun *run) {
+static Status *loop_fill(LoopRun *run, const ExecutorLoop *parts) {
     const PlanLoop *loop = run->loop;
     const Plan *body = loop->body;
     size_t n = (size_t)body->n_feeds + 1, variables = (size_t)loop->n_variables + 1;
@@ -61,10 +60,10 @@ static Status *loop_fill(LoopRun *run) {
         for (int32_t j = i + 1; j < body->n_fetches; j++)
             run->moves[i] &= body->fetches[i].slot != body->fetches[j].slot;
     }
-    TRY(step_new(loop->first, &run->first));
+    TRY(step_new(parts->first, &run->first));
     if (loop->lasting)
-        TRY(step_new(loop->lasting, &run->lasting));
-    TRY(step_new(loop->body, &run->body));
+        TRY(step_new(parts->lasting, &run->lasting));
+    TRY(step_new(parts->body, &run->body));
     run->body->sees = true;
     return OK;
 }
@@ -78,7 +77,7 @@ static Status *loop_find(Step *step, int32_t index, LoopRun **out) {
         LoopRun *run = buffer_shall_fail() ? NULL : calloc(1, sizeof *run);
         NEED(run, RESOURCE_EXHAUSTED, "out of memory for a step of a loop");
         run->loop = &plan->loops[index];
-        Status *status = loop_fill(run);
+        Status *status = loop_fill(run, &step->executor->loops[index]);
         if (status) {
             loop_free(run);
             return status;
@@ -144,7 +143,7 @@ static Status *begin(LoopRun *run, Kernel *k, uint32_t last, bool *out_goes_on) 
 static bool is_fresh(const Fixed *fixed, const Plan *plan, int32_t slot) {
     for (int32_t i = 0; i < fixed->n_fresh; i++)
         if (fixed->fresh[i] == slot)
-            return fixed->lent[slot] < 0 && plan->slots[slot].host;
+            return fixed->lent[slot] < 0 && plan->slots[slot].memory == HOST_MEMORY;
     return false;
 }
 
@@ -235,8 +234,8 @@ static void take(LoopRun *run, const Fixed *fixed, bool bound) {
             value->buffer = NULL;
         else if (value->buffer)
             buffer_retain(value->buffer);
-        else if (plan->constants[slot].buffer)
-            run->next[i].buffer = buffer_retain(plan->constants[slot].buffer);
+        else if (body->executor->constants[slot].buffer)
+            run->next[i].buffer = buffer_retain(body->executor->constants[slot].buffer);
         else if (fixed && fixed->values[slot].buffer && fixed->values[slot].data == value->data)
             run->next[i].buffer = buffer_retain(fixed->values[slot].buffer);
     }
@@ -318,7 +317,7 @@ static Status *leave(LoopRun *run, Kernel *k) {
 static void give_back(Step *part) {
     step_empty(part);
     step_rest_memory(part);
-    if (part->swept != atomic_load_explicit(&part->plan->cache->evictions, memory_order_relaxed))
+    if (part->swept != atomic_load_explicit(&part->executor->cache->evictions, memory_order_relaxed))
         step_sweep(part);
 }
 

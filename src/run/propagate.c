@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "loops/tuning.h"
 #include "run/stress.h"
 #include "run/trace.h"
 #include "thread/pool.h"
@@ -337,7 +338,7 @@ static bool is_heavy(const Propagation *p, const PlanNode *node) {
     const Step *step = p->step;
     int32_t i = (int32_t)(node - p->plan->nodes);
     const Prepared *prepared = step->fixed ? &step->fixed->prepared[i] : &step->late[i];
-    return node->frame == 0 && node->flow == FLOW_NONE && prepared_cost(prepared) >= HEAVY_NS;
+    return node->frame == 0 && node->flow == FLOW_NONE && prepared_cost(prepared) >= TUNED_NODE_AWAY;
 }
 
 // The light ones first: what they make ready may be heavy, and then heavy ones are ready together.
@@ -396,7 +397,7 @@ static inline Status *run_kernel(Propagation *p, const PlanNode *node, Iteration
     Kernel *kernel = &p->kernel;
     int32_t i = (int32_t)(node - p->plan->nodes);
     kernel->out = p->pointers + node->binding.n_in;
-    kernel->state = node->binding.state;
+    kernel->state = p->step->executor->states[i];
     kernel->node = node->binding.node;
     kernel->n_in = node->binding.n_in;
     kernel->n_out = node->binding.n_out;
@@ -485,8 +486,8 @@ static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration)
     } else if (node->async || (__builtin_expect(p->branches, 0) && !node->constant && goes_apart(p, node))) {
         start(p, node, iteration);
         return;
-    } else if (node->constant) {
-        put(p, &iteration->slots[node->out_place], &p->plan->constants[node->out]);
+    } else if (step_constant(p->step, node)) {
+        put(p, &iteration->slots[node->out_place], step_constant(p->step, node));
     } else {
         status = run_kernel(p, node, iteration);
     }

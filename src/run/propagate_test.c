@@ -15,7 +15,7 @@ static Graph *graph;
 static Session *session;
 
 static void set_up_with(uint32_t passes) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;

@@ -22,7 +22,7 @@ static Step *step_of(Kernel *k) {
 
 static Status *host_copy(Kernel *k, const PlanNode *p, Tensor *out) {
     const Step *step = step_of(k);
-    if (step->plan->slots[step->plan->in_slots[p->in]].host)
+    if (step->plan->slots[step->plan->in_slots[p->in]].memory == HOST_MEMORY)
         return kernel_keep(k, 0, out);
     Tensor host;
     TRY(tensor_new(k->in[0]->dtype, k->in[0]->shape, &host));
@@ -68,7 +68,7 @@ Status *run_recv(Kernel *k) {
     const PlanNode *p = &step->plan->nodes[k->index];
     Tensor value;
     NEED(take(step, k, &value), INTERNAL, "nothing was sent under this key");
-    if (step->plan->slots[p->out].host) {
+    if (step->plan->slots[p->out].memory == HOST_MEMORY) {
         kernel_set_output(k, 0, value);
         return OK;
     }

@@ -3,24 +3,31 @@
 
 #include <stdlib.h>
 
-#include "plan/fixed_cache.h"
 #include "run/kernels.h"
 #include "run/stress.h"
 
-// Ids of steps are unlike all others of the process: each Step counts its own runs from where it began.
-enum { RUNS_OF_A_STEP = 36 };  // bits
+// An id that no step of the process had before: each Step takes a million of them at once, so that those who run at the
+// same time don't meet at the count.
+static inline uint64_t take_id(Step *step) {
+    enum { AT_ONCE = 1 << 20 };
+    static _Atomic uint64_t taken = 1;
+    if (__builtin_expect(step->next_id == step->ids_end, 0)) {
+        step->next_id = atomic_fetch_add_explicit(&taken, AT_ONCE, memory_order_relaxed);
+        step->ids_end = step->next_id + AT_ONCE;
+    }
+    return step->next_id++;
+}
 
-Status *step_new(Plan *plan, Step **out) {
+Status *step_new(Executor *executor, Step **out) {
+    const Plan *plan = executor->plan;
     Step *step = buffer_shall_fail() ? NULL : calloc(1, sizeof *step);
     NEED(step, RESOURCE_EXHAUSTED, "out of memory for a step");
     step->plan = plan;
-    static _Atomic uint64_t made;
-    step->last_id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) << RUNS_OF_A_STEP;
+    step->executor = executor;
     cancellation_init(&step->cancellation, NULL);
-    atomic_store_explicit(&plan->free_step, step_free, memory_order_relaxed);
-    atomic_store_explicit(&plan->sweep_step, step_sweep, memory_order_relaxed);
     step->late = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
-    if (!step->late) {
+    step->memories = ARENA_ARRAY(&step->arena, StepMemory, plan->n_memories);
+    if (!step->late || !step->memories) {
         step_free(step);
         FAIL(RESOURCE_EXHAUSTED, "out of memory for a step");
     }
@@ -52,46 +59,47 @@ void step_empty(Step *step) {
 void step_free(Step *step) {
     if (!step)
         return;
-    Plan *plan = step->plan;
+    const Plan *plan = step->plan;
     step_empty(step);
     for (int32_t i = 0; step->late && i < plan->n_nodes; i++)
         prepared_clear(&step->late[i]);
     step_free_propagation(step);
     step_free_loops(step);
     step_free_bounds(step);
-    buffer_release(step->memory_buffer);
+    for (int32_t m = 0; step->memories && m < plan->n_memories; m++)
+        buffer_release(step->memories[m].buffer);
     arena_clear(&step->arena);
     free(step);
 }
 
-// ---- spare steps: one for each thread that calls, so that callers of one plan don't meet
+// ---- spare steps: one for each thread that calls, so that callers of one executor don't meet
 
-static Step *take_spare(Plan *plan, int place) {
-    Step *step = atomic_exchange_explicit(&plan->spare[place].step, NULL, memory_order_acquire);
+static Step *take_spare(Executor *executor, int place) {
+    Step *step = atomic_exchange_explicit(&executor->spare[place].step, NULL, memory_order_acquire);
     // More callers than places, or a first call: whose owner isn't running may lend its step.
     for (int i = 0; !step && i < THREAD_PLACES; i++)
-        if (atomic_load_explicit(&plan->spare[i].step, memory_order_relaxed))
-            step = atomic_exchange_explicit(&plan->spare[i].step, NULL, memory_order_acquire);
+        if (atomic_load_explicit(&executor->spare[i].step, memory_order_relaxed))
+            step = atomic_exchange_explicit(&executor->spare[i].step, NULL, memory_order_acquire);
     return step;
 }
 
 static void put_spare(Step *step) {
-    Plan *plan = step->plan;
+    Executor *executor = step->executor;
     int place = step->options->place;
     for (int i = 0; i < THREAD_PLACES; i++) {
         Step *none = NULL;
-        if (atomic_compare_exchange_strong_explicit(&plan->spare[(place + i) % THREAD_PLACES].step, &none, step,
+        if (atomic_compare_exchange_strong_explicit(&executor->spare[(place + i) % THREAD_PLACES].step, &none, step,
                                                     memory_order_release, memory_order_relaxed))
             return;
     }
     step_free(step);
 }
 
-Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
+Status *step_take(Executor *executor, const StepOptions *options, Step **out) {
     stress_yield();
-    Step *step = take_spare(plan, options->place);
+    Step *step = take_spare(executor, options->place);
     if (!step)
-        TRY(step_new(plan, &step));
+        TRY(step_new(executor, &step));
     step->options = options;
     cancellation_adopt(&step->cancellation, options->parent);
     StepContext *context = &step->context;
@@ -101,8 +109,9 @@ Status *step_take(Plan *plan, const StepOptions *options, Step **out) {
     context->resources = options->resources;
     context->caller = options->caller;
     context->trace = options->trace;
+    context->depth = options->depth;
     context->done = step_completed;
-    context->step_id = options->step_id ? options->step_id : ++step->last_id;
+    context->step_id = options->step_id ? options->step_id : take_id(step);
     *out = step;
     return OK;
 }
@@ -114,7 +123,7 @@ static void step_give_back(Step *step) {
     step_rest_memory(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);
-    if (step->swept != atomic_load_explicit(&step->plan->cache->evictions, memory_order_relaxed))
+    if (step->swept != atomic_load_explicit(&step->executor->cache->evictions, memory_order_relaxed))
         step_sweep(step);
     put_spare(step);
 }
@@ -124,7 +133,7 @@ static void step_give_back(Step *step) {
 Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out) {
     const Tensor *slot = &step->slots[end->slot];
     const PlanSlot *info = &step->plan->slots[end->slot];
-    if (info->host || info->producer < 0)
+    if (info->memory == HOST_MEMORY || info->producer < 0)
         return tensor_copy(slot, out);
     const Device *device = step->plan->nodes[info->producer].binding.device;
     Tensor host;
@@ -202,10 +211,10 @@ Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *
     return OK;
 }
 
-Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
+Status *step_run(Executor *executor, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
     Step *step;
-    TRY(step_take(plan, options, &step));
-    Status *status = plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);
+    TRY(step_take(executor, options, &step));
+    Status *status = step->plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);
     status = step_sync(step, status);
     if (!status)
         status = step_fetch(step, out_fetches);

@@ -1,9 +1,9 @@
-// Step — the private state of one run of a plan: slots, kernels ready to call, memory. Recycled, never shared.
+// Step — the private state of one run of an executor's plan: slots, kernels ready to call, memory. Recycled, never shared.
 //
 // A step belongs to the thread that runs it. Only completions come from other threads: they are queued under the step's
 // lock and taken by the owner, so nothing else in here is locked.
 #pragma once
-#include "plan/fixed.h"
+#include "run/executor.h"
 #include "thread/cancellation.h"
 
 typedef struct Step Step;
@@ -24,26 +24,34 @@ typedef struct Bound {
     StepItem *items;          // fixed->n_run
     int32_t *held;            // slots that have a buffer of their own; the others lie in `memory`
     int32_t n_held;
-    const char *memory;       // where slots and kernels look for the packed arena; NULL: they are to be pointed anew
+    const char **memories;    // where slots and kernels look for the packed arenas
+    bool pointed;             // false: they are to be pointed anew
     struct Bound *next;       // of the same hash
     Arena arena;
 } Bound;
 
+// The packed arena of one memory, for all specialisations of the step: as large as the largest that it has run.
+typedef struct {
+    char *data;
+    Buffer *buffer;           // NULL where it rests (tensor/blocks.h), or nothing has lain there yet
+    size_t bytes;             // of the largest arena yet
+} StepMemory;
+
 struct Step {
     StepContext context;      // first: k->step is the step
-    Plan *plan;               // held by whoever runs the step
+    const Plan *plan;         // the executor's
+    Executor *executor;       // held by whoever runs the step
     Fixed *fixed;             // what it is bound to; NULL: runs late
     Bound *bound;             // whose arrays it uses
     Tensor *slots;            // of `bound`
     Kernel *kernels;          // of `bound`
     Prepared *late;           // plan->n_nodes: what late nodes were last prepared for
-    char *memory;             // the packed arena
-    Buffer *memory_buffer;    // NULL where it rests (tensor/blocks.h)
-    size_t memory_bytes;      // of the largest arena yet
+    StepMemory *memories;     // by plan->memories
+    bool rests;               // some of it is not here: to be had again before the step runs
     Bound **bounds;           // by hash: all that it has run
     size_t bounds_mask, n_bounds;
     Bound *unbound;           // its own arrays; NULL until it runs late
-    uint32_t swept;           // cache->evictions when it last let go of what was dropped
+    uint32_t swept;           // executor->cache->evictions when it last let go of what was dropped
     Cancellation cancellation;
     struct Waits *waits;              // run/waits.c; NULL until a list waits
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
@@ -52,7 +60,7 @@ struct Step {
     struct LoopRun **loops;           // by plan->loops; made when they first run (run/loop.c)
     struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
     const struct StepOptions *options;
-    uint64_t last_id;                 // of the runs of this step
+    uint64_t next_id, ids_end;        // what its next runs are called
     Arena arena;
 };
 
@@ -69,12 +77,13 @@ typedef struct StepOptions {
     int place;                           // of the calling thread (thread/place.h)
 } StepOptions;
 
-// Runs the plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches` get
-// plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that failed.
-FALLIBLE Status *step_run(Plan *plan, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches);
+// Runs the executor's plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches`
+// get plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that failed.
+FALLIBLE Status *step_run(Executor *executor, const StepOptions *options, const Tensor *const *feeds,
+                          Tensor *out_fetches);
 
 // ---- the parts, for partial runs
-FALLIBLE Status *step_take(Plan *plan, const StepOptions *options, Step **out);
+FALLIBLE Status *step_take(Executor *executor, const StepOptions *options, Step **out);
 void step_free(Step *step);
 // Waits for what the devices of the step have queued. Takes and returns the status; an error of theirs where that is
 // OK.

@@ -3,35 +3,20 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "tensor/buffer.h"
 
 static _Atomic uint32_t switches = UINT32_MAX;  // UINT32_MAX: not read yet
 static _Atomic uint32_t sequence = 1;
 
+// In the order of the switches' bits; what remains is alloc's, which is no switch.
+const EnvVar stress_variable = {"MILLRACE_STRESS", "order yield late alloc:N", true, NULL};
+
 static uint32_t read_switches(void) {
-    const char *rest = getenv("MILLRACE_STRESS");
-    uint32_t found = 0;
-    Str word;
-    while (rest && log_next_word(&rest, &word)) {
-        Str alloc = STR("alloc:");
-        int64_t every = 0;
-        if (str_is(word, "order"))
-            found |= STRESS_ORDER;
-        else if (str_is(word, "yield"))
-            found |= STRESS_YIELD;
-        else if (str_is(word, "late"))
-            found |= STRESS_LATE;
-        else if (str_starts(word, alloc) && str_to_int((Str){word.p + alloc.n, word.n - alloc.n}, &every) &&
-                 every >= 0 && every <= UINT32_MAX)
-            buffer_fail_every((uint32_t)every);
-        else
-            log_bad_variable("MILLRACE_STRESS", word, "a list of order, yield, late and alloc:N, with commas between");
-    }
+    uint32_t every = 0, found = (uint32_t)env_var_read(&stress_variable, &every);
+    if (every)
+        buffer_fail_every(every);
     atomic_store_explicit(&switches, found, memory_order_relaxed);
     return found;
 }

@@ -2,8 +2,7 @@
 //
 // alloc:N lets every N-th allocation of a buffer or of a step's memory fail, from the first step of the process on.
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/env_var.h"
 
 enum {
     STRESS_ORDER = 1 << 0,  // ready nodes in seeded random order
@@ -11,6 +10,7 @@ enum {
     STRESS_LATE = 1 << 2,   // nothing is fixed
 };
 
+extern const EnvVar stress_variable;   // MILLRACE_STRESS
 // Read from the environment once, at the first question.
 bool stress_is_on(uint32_t what);
 uint32_t stress_random(void);  // a seeded sequence, for STRESS_ORDER

@@ -53,9 +53,9 @@ static Status *waits_new(Step *step) {
         for (size_t i = 0; i < n; i++)
             pointers[i] = &start->in[i];
         start->kernel = (Kernel){
-            .in = pointers, .out = pointers + p->binding.n_in, .scratch = no_scratch, .state = p->binding.state,
-            .step = &step->context, .node = p->binding.node, .n_in = p->binding.n_in, .n_out = p->binding.n_out,
-            .index = (uint32_t)plan->starts[j].node,
+            .in = pointers, .out = pointers + p->binding.n_in, .scratch = no_scratch,
+            .state = step->executor->states[plan->starts[j].node], .step = &step->context, .node = p->binding.node,
+            .n_in = p->binding.n_in, .n_out = p->binding.n_out, .index = (uint32_t)plan->starts[j].node,
         };
     }
     for (int32_t i = 0; i < plan->n_awaited; i++) {
@@ -93,8 +93,8 @@ void waits_completed(Kernel *k, Status *status) {
 // `feeds` are NULL once the slots hold them.
 static Tensor input(const Step *step, int32_t slot, const Tensor *const *feeds) {
     const Plan *plan = step->plan;
-    if (plan->constants[slot].buffer)
-        return plan->constants[slot];
+    if (step->executor->constants[slot].buffer)
+        return step->executor->constants[slot];
     for (int i = 0; feeds && i < plan->n_feeds; i++)
         if (plan->feeds[i].slot == slot)
             return *feeds[i];

@@ -8,27 +8,36 @@
 
 typedef struct {
     Graph *graph;   // the function's body, arguments as _Arg nodes
-    Plan *plan;
+    Executor *executor;
 } Call;
 
 static void call_free(Call *call) {
     if (!call)
         return;
-    plan_release(call->plan);
+    executor_release(call->executor);
     if (call->graph)
         graph_release(call->graph);
     free(call);
 }
 
-static Status *body_of(Calls *calls, const Function *function, const AttrEntry *attrs, int n_attrs, int n_arguments,
-                       int n_results, Graph **out, Output *results, Node ***controls, int32_t *n_controls) {
+// ---- making
+
+// What is called, with how many values.
+typedef struct {
+    const FuncRef *name;
+    int n_arguments, n_results;
+} Wanted;
+
+static Status *body_of(Calls *calls, const Function *function, const Wanted *wanted, Graph **out, Output *results,
+                       Node ***controls, int32_t *n_controls) {
     Graph *graph;
     TRY(graph_new(&graph));
     *out = graph;
     for (size_t i = 0; i < calls->graph->functions->order.n; i++)
         TRY(function_add(graph, calls->graph->functions->order.p[i]));
-    Inlining inlining = {.graph = graph, .prefix = function->type.name, .n_arguments = n_arguments, .attrs = attrs,
-                         .n_attrs = n_attrs, .results = results, .n_results = n_results};
+    Inlining inlining = {.graph = graph, .prefix = function->type.name, .n_arguments = wanted->n_arguments,
+                         .attrs = wanted->name->attrs, .n_attrs = wanted->name->n_attrs, .results = results,
+                         .n_results = wanted->n_results};
     TRY(function_inline(function, &inlining));
     *controls = inlining.controls;
     *n_controls = inlining.n_controls;
@@ -44,74 +53,109 @@ static Status *find_arguments(const Graph *graph, int n, Output *arguments) {
         NEED(index >= 0 && index < n, INVALID_ARGUMENT, "argument %lld of a function with %d", (long long)index, n);
         arguments[index] = (Output){node, 0};
     }
+    for (int i = 0; i < n; i++)
+        NEED(arguments[i].node, INVALID_ARGUMENT, "there is no argument %d", i);
     return OK;
 }
 
-static Status *call_make(Calls *calls, const Function *function, const AttrEntry *attrs, int n_attrs, int n_arguments,
-                         int n_results, Call *call) {
+static Status *make_plan(Calls *calls, const Wanted *wanted, Call *call, Plan **out) {
+    const Function *function = function_find(calls->graph, wanted->name->name);
+    NEED(function, NOT_FOUND, "it is not in the library");
     AUTO(arena) Arena arena = {0};
-    Output *arguments = ARENA_ARRAY(&arena, Output, n_arguments), *results = ARENA_ARRAY(&arena, Output, n_results);
+    Output *arguments = ARENA_ARRAY(&arena, Output, wanted->n_arguments);
+    Output *results = ARENA_ARRAY(&arena, Output, wanted->n_results);
     NEED_MEMORY(arguments && results);
     Node **controls;
     int32_t n_controls;
-    TRY(body_of(calls, function, attrs, n_attrs, n_arguments, n_results, &call->graph, results, &controls,
-                &n_controls));
-    TRY(find_arguments(call->graph, n_arguments, arguments));
-    StepSignature signature = {arguments, results, controls, n_arguments, n_results, n_controls};
-    return plan_make(call->graph, &signature, &calls->options, &call->plan);
+    TRY(body_of(calls, function, wanted, &call->graph, results, &controls, &n_controls));
+    TRY(find_arguments(call->graph, wanted->n_arguments, arguments));
+    for (int i = 0; i < wanted->n_results; i++)
+        NEED(results[i].node, INVALID_ARGUMENT, "there is no result %d", i);
+    StepSignature signature = {arguments, results, controls, wanted->n_arguments, wanted->n_results, n_controls};
+    TRY(plan_make(call->graph, &signature, &calls->options, out));
+    Status *status = node_states_record(calls->states, *out);
+    if (status)
+        plan_release(*out);
+    return status;
 }
 
-static Status *find_call(Calls *calls, Str name, const AttrEntry *attrs, int n_attrs, int n_arguments, int n_results,
-                         Call **out) REQUIRES(calls->lock) {
+static Status *call_make(Calls *calls, const Wanted *wanted, Call *call) {
+    Plan *plan;
+    if (calls->graph_lock)
+        mutex_lock(calls->graph_lock);
+    Status *status = make_plan(calls, wanted, call, &plan);
+    if (calls->graph_lock)
+        mutex_unlock(calls->graph_lock);
+    TRY(status);
+    status = bind_plan(calls->states, plan, calls->cache, &call->executor);
+    plan_release(plan);
+    return status;
+}
+
+static Status *find_call(Calls *calls, const Wanted *wanted, Call **out) REQUIRES(calls->lock) {
     AUTO(text) Text key = {0};
-    text_add(&key, name);
-    for (int i = 0; i < n_attrs; i++) {
-        text_format(&key, ";%.*s=", STR_ARGS(attrs[i].name));
-        attr_print(&key, &attrs[i].value);
+    text_add(&key, wanted->name->name);
+    for (int i = 0; i < wanted->name->n_attrs; i++) {
+        text_format(&key, ";%.*s=", STR_ARGS(wanted->name->attrs[i].name));
+        attr_print(&key, &wanted->name->attrs[i].value);
     }
     *out = map_find(&calls->plans, text_str(&key));
     if (*out)
         return OK;
-    const Function *function = function_find(calls->graph, name);
-    NEED(function, NOT_FOUND, "function '%.*s' is not in the library", STR_ARGS(name));
     Call *call = calloc(1, sizeof *call);
     NEED_MEMORY(call);
-    Status *status = call_make(calls, function, attrs, n_attrs, n_arguments, n_results, call);
+    Status *status = call_make(calls, wanted, call);
     Str kept = str_copy(&calls->arena, text_str(&key));
     if (status || !kept.p || !map_set(&calls->plans, kept, call)) {
         call_free(call);
-        TRY(status);
+        TRY(status_prefix(status, "function '%.*s'", STR_ARGS(wanted->name->name)));
         return OUT_OF_MEMORY;
     }
     *out = call;
     return OK;
 }
 
-static Status *run_call(const Caller *caller, Kernel *k, Str function, const AttrEntry *attrs, int n_attrs,
+// ---- running
+
+static Status *check(const Plan *plan, const Wanted *wanted, const Tensor *arguments) {
+    NEED(plan->n_feeds == wanted->n_arguments && plan->n_fetches == wanted->n_results, INVALID_ARGUMENT,
+         "function '%.*s' has %d arguments and %d results, but is called with %d and %d", STR_ARGS(wanted->name->name),
+         plan->n_feeds, plan->n_fetches, wanted->n_arguments, wanted->n_results);
+    for (int i = 0; i < plan->n_feeds; i++)
+        NEED(arguments[i].dtype == plan->feeds[i].dtype, INVALID_ARGUMENT,
+             "argument %d of function '%.*s' is of type %s, but was given a %s", i, STR_ARGS(wanted->name->name),
+             dtype_name(plan->feeds[i].dtype), dtype_name(arguments[i].dtype));
+    return OK;
+}
+
+static Status *run_call(const Caller *caller, const StepContext *context, const FuncRef *function,
                         const Tensor *arguments, int n_arguments, Tensor *out_results, int n_results) {
     Calls *calls = (Calls *)caller;
-    const Step *outer = (const Step *)k->step;
-    NEED(outer->options->depth < MAX_CALL_DEPTH, RESOURCE_EXHAUSTED, "functions call each other more than %d deep",
+    Wanted wanted = {function, n_arguments, n_results};
+    NEED(context->depth < MAX_CALL_DEPTH, RESOURCE_EXHAUSTED, "functions call each other more than %d deep",
          MAX_CALL_DEPTH);
     mutex_lock(&calls->lock);
     Call *call = NULL;
-    Status *status = find_call(calls, function, attrs, n_attrs, n_arguments, n_results, &call);
+    Status *status = find_call(calls, &wanted, &call);
     mutex_unlock(&calls->lock);
     TRY(status);
+    TRY(check(call->executor->plan, &wanted, arguments));
     AUTO(arena) Arena arena = {0};
     const Tensor **feeds = ARENA_ARRAY(&arena, const Tensor *, n_arguments);
     NEED_MEMORY(feeds);
     for (int i = 0; i < n_arguments; i++)
         feeds[i] = &arguments[i];
     StepOptions options = calls->step;
-    options.parent = k->step->cancellation;
-    options.deadline = k->step->deadline;
-    options.depth = outer->options->depth + 1;
+    options.parent = context->cancellation;
+    options.deadline = context->deadline;
+    options.depth = context->depth + 1;
     options.place = thread_place();
-    options.step_id = k->step->step_id;
-    options.trace = k->step->trace;
-    return step_run(call->plan, &options, feeds, out_results);
+    options.step_id = context->step_id;
+    options.trace = context->trace;
+    return step_run(call->executor, &options, feeds, out_results);
 }
+
+// ---- life
 
 void calls_init(Calls *calls) {
     calls->caller.call = run_call;

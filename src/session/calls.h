@@ -1,12 +1,17 @@
-// Calls — functions that are run as steps of their own, because they can't be inlined: the recursive ones.
+// Calls — functions that are run as steps of their own: recursive ones, which can't be inlined, and those that somebody
+// calls by name.
 #pragma once
 #include "kernel/call.h"
 #include "run/step.h"
+#include "session/bind.h"
 
 typedef struct Calls {
     Caller caller;           // first: what kernels see
     Graph *graph;            // whose library holds the functions
+    Mutex *graph_lock;       // held while it is read; NULL: nothing else touches it
     PlanOptions options;
+    NodeStates *states;      // the session's, as is the cache
+    FixedCache *cache;
     StepOptions step;
     Mutex lock;
     Map plans;               // function and attributes, printed -> Call *; guarded by lock

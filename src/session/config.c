@@ -5,7 +5,9 @@
 #include "session/session.h"
 
 SessionConfig session_config_default(void) {
-    return (SessionConfig){.passes = passes_enabled()};
+    SessionConfig config = {0};
+    passes_enabled(&config.passes, &config.rewrites_off);
+    return config;
 }
 
 Status *session_config_parse(Str bytes, SessionConfig *config) {

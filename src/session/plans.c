@@ -177,7 +177,7 @@ static void set_take(PlanTable *table, const PlanEntry *entry) {
 
 static void entry_free(PlanEntry *entry) {
     if (!entry->like)
-        plan_release(entry->plan);
+        executor_release(entry->executor);
     free(entry);
 }
 
@@ -343,15 +343,16 @@ static void put(PlanTable *table, PlanEntry *entry) {
     keep_bound(table, entry);
 }
 
-Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Plan *plan,
+Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Executor *executor,
                        const PlanEntry **out) {
     TRY(reserve(table));
     PlanEntry *entry;
     TRY(entry_new(signature, &entry));
     entry->hash = hash;
     entry->set_hash = set_hash_of(signature);
-    entry->plan = plan;
-    entry->bytes += plan->bytes;
+    entry->plan = executor->plan;
+    entry->executor = executor;
+    entry->bytes += executor->plan->bytes + sizeof *executor;
     put(table, entry);
     *out = entry;
     return OK;
@@ -429,6 +430,7 @@ static Status *share_with(PlanTable *table, PlanEntry *like, uint64_t hash, cons
     entry->hash = hash;
     entry->set_hash = like->set_hash;
     entry->plan = like->plan;
+    entry->executor = like->executor;
     entry->like = like;
     put(table, entry);
     *out = entry;

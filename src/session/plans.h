@@ -1,7 +1,7 @@
 // PlanTable — the plans of a session by the calls that they answer. Found without a lock; kept by bytes, the least
 // recently used go.
 #pragma once
-#include "plan/plan.h"
+#include "run/executor.h"
 #include "session/readers.h"
 
 enum {
@@ -10,11 +10,12 @@ enum {
     PLANS_KEPT = 8,                // whatever they take: what trains, tests and saves takes turns
 };
 
-// A plan and a call that it answers, arrays as they stood.
+// A plan with its executor, and a call that it answers, arrays as they stood.
 typedef struct PlanEntry {
     uint64_t hash, set_hash;
     StepSignature signature;
-    Plan *plan;                     // one reference, of the entry that it was made for
+    const Plan *plan;               // the executor's
+    Executor *executor;             // one reference, of the entry that it was made for
     // A call that names the same edges in another order shares a plan: `like` is the entry of that plan's own order.
     // Where it is not NULL, the plan's feed i is the call's feed feed_at[i], and the call's fetch i is the plan's
     // fetch_at[i].
@@ -62,9 +63,9 @@ static inline size_t plan_table_most(size_t graph_bytes) {
 // An entry for this call that shares the plan of another order of the same edges; `*out` is NULL where there is none.
 FALLIBLE Status *plan_table_share(PlanTable *table, uint64_t hash, const StepSignature *signature,
                                   const PlanEntry **out);
-// Takes over the plan, unless it fails. Plans that were used least recently go where there are too many bytes.
+// Takes over the executor, unless it fails. Plans that were used least recently go where there are too many bytes.
 // `table->most` is set.
-FALLIBLE Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Plan *plan,
+FALLIBLE Status *plan_table_put(PlanTable *table, uint64_t hash, const StepSignature *signature, Executor *executor,
                                 const PlanEntry **out);
 // No plan is found any more.
 FALLIBLE Status *plan_table_void(PlanTable *table);

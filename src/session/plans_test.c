@@ -10,7 +10,7 @@
 #include "formula/ops.h"
 #include "ops/all_ops.h"
 #include "session/plans.h"
-#include "session/session.h"
+#include "session/local.h"
 
 enum { NODES = 200, BOUND = 1 << 20, CALLERS = 4, ROUNDS = 300 };
 
@@ -21,7 +21,7 @@ static Formula formula;
 static Output x, plus[NODES];  // plus[i] = x + i
 
 static void setup(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     formula = (Formula){.graph = graph, .scope = STR("t")};
     Formula *f = &formula;
@@ -63,18 +63,18 @@ START_TEST(plans_are_bounded_by_bytes) {
     size_t most = 0;
     for (int i = 0; i + 1 < NODES; i++) {
         ck_assert(sums_are_right(i, i + 1, 2));
-        PlansUse use = session_plans_use(session);
+        PlansUse use = local_session_plans_use(session);
         ck_assert_uint_eq(use.retired, 0);  // nobody else runs: what goes is gone
         ck_assert_uint_ge(use.plans, i < PLANS_KEPT ? (size_t)i + 1 : PLANS_KEPT);
         most = use.bytes > most ? use.bytes : most;
     }
-    PlansUse use = session_plans_use(session);
+    PlansUse use = local_session_plans_use(session);
     ck_assert_uint_gt(most, BOUND / 2);
     ck_assert_uint_le(most, BOUND);
     ck_assert_uint_lt(use.plans, NODES / 2);
     for (int i = 0; i + 1 < NODES; i++)
         ck_assert(sums_are_right(i, i + 1, 3));
-    ck_assert_uint_le(session_plans_use(session).bytes, BOUND);
+    ck_assert_uint_le(local_session_plans_use(session).bytes, BOUND);
 }
 END_TEST
 
@@ -111,7 +111,7 @@ START_TEST(every_order_shares_a_plan) {
     turned[3] = plus[100];  // another set
     GOOD(session_plan(session, &other, &shared));
     plan_release(shared);
-    ck_assert_uint_eq(session_plans_use(session).plans, 22);
+    ck_assert_uint_eq(local_session_plans_use(session).plans, 22);
     // Orders alone fill the table, too, and go.
     for (int round = 0; round < 2000; round++) {
         turned[3] = plus[3];
@@ -124,7 +124,7 @@ START_TEST(every_order_shares_a_plan) {
         }
         GOOD(session_plan(session, &other, &shared));
         plan_release(shared);
-        ck_assert_uint_le(session_plans_use(session).bytes, BOUND);
+        ck_assert_uint_le(local_session_plans_use(session).bytes, BOUND);
     }
 }
 END_TEST
@@ -137,7 +137,7 @@ START_TEST(a_change_of_the_graph_voids_all) {
     plus[4] = plus[5];
     plus[5] = wrong;
     ck_assert(sums_are_right(9, 10, 2));
-    PlansUse use = session_plans_use(session);
+    PlansUse use = local_session_plans_use(session);
     ck_assert_uint_eq(use.plans, 1);
     ck_assert_uint_eq(use.retired, 0);
 }
@@ -198,7 +198,7 @@ START_TEST(plans_go_while_others_run) {
     // With the waiting step still in flight all that was taken out is freed: it holds its own plan alone.
     for (int i = 0; i < 20; i++)
         ck_assert(sums_are_right(i, NODES - 1 - i, 2));
-    PlansUse use = session_plans_use(session);
+    PlansUse use = local_session_plans_use(session);
     ck_assert_uint_le(use.bytes, BOUND);
     ck_assert_uint_eq(use.retired, 0);
     StepSignature signature = {.targets = &shut, .n_targets = 1};

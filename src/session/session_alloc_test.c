@@ -46,7 +46,7 @@ static void build_state(void) {
 }
 
 static void build(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     Formula *f = &formula;
     formula = (Formula){.graph = graph, .scope = STR("t")};

@@ -66,7 +66,7 @@ static void set_table(void) {
     table[n++] = &op_heavy;
     table[n++] = &op_light;
     table[n] = &op_blocks;
-    op_table_set(table);
+    op_table_set(table, all_rewrites);
 }
 
 // ---------------------------------------- graphs

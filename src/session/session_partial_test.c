@@ -31,7 +31,7 @@ static void set_table(void) {
     for (; all_ops[n]; n++)
         table[n] = all_ops[n];
     table[n] = &op_step;
-    op_table_set(table);
+    op_table_set(table, all_rewrites);
 }
 
 // x = a + 1, y = x * b

@@ -1,36 +1,19 @@
 // Session tests — graphs built by hand and run: plans, feeds, fetches, variables, control flow, errors.
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/status_test.h"
-#include "base/suite_test.h"
-#include "formula/ops.h"
-#include "ops/all_ops.h"
-#include "plan/fixed_cache.h"
 #include "tensor/blocks.h"
-#include "session/session.h"
-
-static Graph *graph;
-static Session *session;
-static Formula formula;
+#include "session/local.h"
+#include "session/one_session_test.h"
 
 static void setup(void) {
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    formula = (Formula){.graph = graph, .scope = STR("t")};
+    open_graph();
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;
     config.devices[0] = (DeviceCount){STR("FAKE"), 1};
     config.n_devices = 1;
-    GOOD(session_new(graph, NULL, &config, &session));
-}
-
-static void teardown(void) {
-    session_free(session);
-    graph_release(graph);
-    status_free(formula.status);
+    open_session_with(&config);
 }
 
 static Output placeholder(DType dtype) {
@@ -119,8 +102,26 @@ START_TEST(reads_a_reference_after_its_update) {
 }
 END_TEST
 
-// The handle of a variable is known when the plan is made: no step asks for it.
-START_TEST(handles_are_constants_of_the_plan) {
+// The handle of a variable is known when the plan is bound: no step asks for it.
+// An Identity of a reference is the variable's memory by another name, for who waits for the update.
+START_TEST(names_of_references_follow_updates) {
+    Formula *f = &formula;
+    Shape shape = SCALAR_SHAPE;
+    AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
+    Output x = placeholder(DT_float);
+    Output v = formula_op(f, "VariableV2", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float), {"shape", shape_value}));
+    Output set = formula_2(f, "Assign", v, x), name = Identity(v), add = formula_2(f, "AssignAdd", v, x);
+    Output before = Neg(name), after = Add(name, Scalar(0, x));
+    GOOD(f->status);
+    GOOD(node_add_control(after.node, add.node));
+    ck_assert_float_eq(run1(x, 3, set), 3);
+    ck_assert_float_eq(run1(x, 4, after), 7);
+    ck_assert_float_eq(run1(x, 4, after), 11);
+    ck_assert_float_eq(run1(x, 0, before), -11);
+}
+END_TEST
+
+START_TEST(handles_are_constants_of_the_executor) {
     Formula *f = &formula;
     Shape shape = SCALAR_SHAPE;
     AttrValue shape_value = {.kind = ATTR_SHAPE, .shape = &shape};
@@ -135,13 +136,15 @@ START_TEST(handles_are_constants_of_the_plan) {
     GOOD(session_run(session, &assign, &run_settings_default, feeds, NULL));
     tensor_clear(&value);
     StepSignature signature = {.fetches = (Output[]){read, v}, .n_fetches = 2};
-    Plan *plan;
-    GOOD(session_plan(session, &signature, &plan));
+    Executor *executor;
+    GOOD(local_session_executor(session, &signature, &executor));
     int handles = 0;
-    for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        handles += plan->constants[slot].buffer && plan->constants[slot].dtype == DT_resource;
+    for (int32_t slot = 0; slot < executor->plan->n_slots; slot++) {
+        ck_assert_ptr_null(executor->plan->constants[slot].buffer);  // the plan knows no session
+        handles += executor->constants[slot].buffer && executor->constants[slot].dtype == DT_resource;
+    }
     ck_assert_int_eq(handles, 1);
-    plan_release(plan);
+    executor_release(executor);
     for (int i = 0; i < 3; i++) {
         Tensor both[2];
         GOOD(session_run(session, &signature, &run_settings_default, NULL, both));
@@ -190,11 +193,15 @@ END_TEST
 
 // ---------------------------------------- plans
 
+static Executor *executor_of(const StepSignature *signature) {
+    Executor *executor;
+    GOOD(local_session_executor(session, signature, &executor));
+    executor_release(executor);  // the session keeps it
+    return executor;
+}
+
 static Plan *plan_of(const StepSignature *signature) {
-    Plan *plan;
-    GOOD(session_plan(session, signature, &plan));
-    plan_release(plan);  // the session keeps it
-    return plan;
+    return executor_of(signature)->plan;
 }
 
 START_TEST(another_order_shares_the_plan) {
@@ -238,9 +245,9 @@ START_TEST(another_order_shares_the_plan) {
 }
 END_TEST
 
-static int specialisations(const Plan *plan) {
+static int specialisations(const Executor *executor) {
     int n = 0;
-    for (const Fixed *fixed = plan->specialisations; fixed; fixed = fixed->next)
+    for (const Fixed *fixed = executor->specialisations; fixed; fixed = fixed->next)
         n++;
     return n;
 }
@@ -266,27 +273,27 @@ START_TEST(specialisations_are_kept_by_bytes) {
     Output ones = Exp(x);
     Output sum = Sum(Tile(ones, Ints(2)), Int(0), false), twin = Sum(Tile(Neg(Neg(ones)), Ints(2)), Int(0), false);
     GOOD(f->status);
-    Plan *plan = plan_of(&(StepSignature){.feeds = &x, .fetches = &sum, .n_feeds = 1, .n_fetches = 1});
-    Plan *other = plan_of(&(StepSignature){.feeds = &x, .fetches = &twin, .n_feeds = 1, .n_fetches = 1});
-    ck_assert_ptr_eq(plan->cache, other->cache);
-    ck_assert_uint_eq(plan->cache->most, 64u << 20);
-    plan->cache->most = MOST;
+    Executor *executor = executor_of(&(StepSignature){.feeds = &x, .fetches = &sum, .n_feeds = 1, .n_fetches = 1});
+    Executor *other = executor_of(&(StepSignature){.feeds = &x, .fetches = &twin, .n_feeds = 1, .n_fetches = 1});
+    ck_assert_ptr_eq(executor->cache, other->cache);
+    ck_assert_uint_eq(executor->cache->most, 64u << 20);
+    executor->cache->most = MOST;
     for (int i = 0; i < LENGTHS; i++) {
         run_length(x, sum, SHORT + i);
-        ck_assert_uint_le(plan->cache->bytes, MOST);
+        ck_assert_uint_le(executor->cache->bytes, MOST);
     }
-    int before = specialisations(plan);
-    ck_assert_msg(before > 1 && before < LENGTHS, "%d specialisations of %zu bytes", before, plan->cache->bytes);
-    int64_t used = plan->specialisations->feed_shapes[0].dims[0];
+    int before = specialisations(executor);
+    ck_assert_msg(before > 1 && before < LENGTHS, "%d specialisations of %zu bytes", before, executor->cache->bytes);
+    int64_t used = executor->specialisations->feed_shapes[0].dims[0];
     for (int i = 0; i < OTHERS * TURNS; i++) {
         run_length(x, twin, SHORT + i % OTHERS);  // one of eight is specialised now
         run_length(x, sum, used);                 // used all the time: stays
-        ck_assert_uint_le(plan->cache->bytes, MOST);
+        ck_assert_uint_le(executor->cache->bytes, MOST);
     }
     ck_assert_int_eq(specialisations(other), OTHERS);
-    ck_assert_int_lt(specialisations(plan), before);
+    ck_assert_int_lt(specialisations(executor), before);
     bool kept = false;
-    for (const Fixed *fixed = plan->specialisations; fixed; fixed = fixed->next)
+    for (const Fixed *fixed = executor->specialisations; fixed; fixed = fixed->next)
         kept |= fixed->feed_shapes[0].dims[0] == used;
     ck_assert(kept);
 }
@@ -299,16 +306,16 @@ START_TEST(too_many_shapes_are_not_driven_around) {
     Formula *f = &formula;
     Output x = placeholder(DT_float), sum = Sum(Tile(Exp(x), Ints(2)), Int(0), false);
     GOOD(f->status);
-    Plan *plan = plan_of(&(StepSignature){.feeds = &x, .fetches = &sum, .n_feeds = 1, .n_fetches = 1});
-    plan->cache->most = MOST;
+    Executor *executor = executor_of(&(StepSignature){.feeds = &x, .fetches = &sum, .n_feeds = 1, .n_fetches = 1});
+    executor->cache->most = MOST;
     int stayed = 0;
     for (int turn = 0; turn < TURNS; turn++) {
-        const Fixed *first = plan->specialisations;
+        const Fixed *first = executor->specialisations;
         for (int i = 0; i < LENGTHS; i++)
             run_length(x, sum, 1 + i);
-        ck_assert_uint_le(plan->cache->bytes, MOST);
+        ck_assert_uint_le(executor->cache->bytes, MOST);
         int made = 0;
-        for (const Fixed *fixed = plan->specialisations; fixed && fixed != first; fixed = fixed->next)
+        for (const Fixed *fixed = executor->specialisations; fixed && fixed != first; fixed = fixed->next)
             made++;
         stayed += turn && made <= LENGTHS / 4;
     }
@@ -353,10 +360,11 @@ START_TEST(copies_are_names) {
     memset(in.data, 0, 2 * sizeof(float));
     GOOD(session_run(session, &signature, &run_settings_default, (const Tensor *[]){&in}, &out));
     ck_assert_float_eq(*(float *)out.data, -4);
-    const Plan *plan = plan_of(&signature);
+    const Executor *executor = executor_of(&signature);
+    const Plan *plan = executor->plan;
     for (int32_t i = 0; i < plan->n_nodes; i++)
         if (plan->nodes[i].binding.op == node_op(tiled.node))
-            ck_assert_int_eq(plan->specialisations->modes[i], NODE_DONE);
+            ck_assert_int_eq(executor->specialisations->modes[i], NODE_KNOWN);
     tensor_clear(&out);
     tensor_clear(&in);
 }
@@ -387,7 +395,7 @@ START_TEST(placement_is_logged) {
     Output y = Add(x, x);
     f->device = (Str){0};
     GOOD(f->status);
-    SessionConfig config;
+    SessionConfig config = session_config_default();
     GOOD(session_config_parse((Str){"\x40\x01\x0a\x08\x0a\x04" "FAKE" "\x10\x01", 12}, &config));
     ck_assert(config.log_placement);
     session_free(session);
@@ -423,12 +431,13 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("session");
     TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, setup, close_all);
     tcase_add_test(tests, adds_one);
     tcase_add_test(tests, switches_and_merges);
     tcase_add_test(tests, assigns_and_reads);
     tcase_add_test(tests, reads_a_reference_after_its_update);
-    tcase_add_test(tests, handles_are_constants_of_the_plan);
+    tcase_add_test(tests, names_of_references_follow_updates);
+    tcase_add_test(tests, handles_are_constants_of_the_executor);
     tcase_add_test(tests, shapes_of_variables_are_foreseen);
     tcase_add_test(tests, another_order_shares_the_plan);
     tcase_add_test(tests, specialisations_are_kept_by_bytes);

@@ -28,7 +28,7 @@ static _Atomic int n_grown;
 static _Atomic bool stop;
 
 static void open_session(int threads) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     formula = (Formula){.graph = graph, .scope = STR("t")};
     SessionConfig config = session_config_default();

@@ -1,35 +1,18 @@
 // Session trace test — what a step notes of its nodes: each call once, with its place in time, however it is run.
 #define _GNU_SOURCE  // memmem
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/status_test.h"
-#include "base/suite_test.h"
-#include "formula/ops.h"
-#include "ops/all_ops.h"
 #include "run/trace.h"
-#include "session/session.h"
+#include "session/one_session_test.h"
 #include "session/threads_test.h"
 
-static Graph *graph;
-static Session *session;
-static Formula formula;
-
 static void setup(void) {
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    formula = (Formula){.graph = graph, .scope = STR("t")};
+    open_graph();
     SessionConfig config = session_config_default();
     config.intra_threads = 1;
     config.inter_threads = 2;
-    GOOD(session_new(graph, NULL, &config, &session));
-}
-
-static void teardown(void) {
-    session_free(session);
-    graph_release(graph);
-    status_free(formula.status);
+    open_session_with(&config);
 }
 
 static Status *run(Output feed, const Tensor *value, Output fetch, Tensor *out, Trace *trace) {
@@ -113,7 +96,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("traces");
     TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, setup, close_all);
     tcase_add_test(tests, lists);
     tcase_add_test(tests, loops);
     tcase_add_test(tests, nothing_is_noted_for_others);

@@ -1,40 +1,30 @@
 // [threads] Session waits test — lists that wait: steps fed from queues, with shapes that change, and all the ways to
 // end.
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-#include "base/suite_test.h"
-#include "formula/ops.h"
-#include "ops/all_ops.h"
 #include "run/step.h"
-#include "session/session.h"
+#include "session/local.h"
+#include "session/one_session_test.h"
 #include "session/threads_test.h"
 
 static const char *const stresses[] = {"", "order", "yield", "late", "order,yield,late"};
 enum { STRESSES = sizeof stresses / sizeof *stresses };
 
-static Graph *graph;
-static Session *session;
-static Formula formula;
 static Output x;
 
 static void open_session(int stress) {
     setenv("MILLRACE_STRESS", stresses[stress], 1);
-    op_table_set(all_ops);
-    GOOD(graph_new(&graph));
-    formula = (Formula){.graph = graph, .scope = STR("t")};
+    open_graph();
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;
-    GOOD(session_new(graph, NULL, &config, &session));
+    open_session_with(&config);
     x = formula_op(&formula, "Placeholder", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float)));
 }
 
 static void close_session(void) {
-    session_free(session);
-    graph_release(graph);
-    status_free(formula.status);
+    close_all();
 }
 
 // ---------------------------------------- the graph
@@ -115,14 +105,15 @@ static void is_list(Output fetch, Node *target, int32_t n_waves) {
 
 // Whether the last step of the plan ran to its end as it was specialised for the shapes that came.
 static bool was_specialised(Output fetch) {
-    Plan *plan;
-    GOOD(session_plan(session, &(StepSignature){.feeds = &x, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1}, &plan));
+    Executor *executor;
+    GOOD(local_session_executor(session, &(StepSignature){.feeds = &x, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1},
+                          &executor));
     bool fixed = false;
     for (int i = 0; i < THREAD_PLACES; i++) {
-        const Step *step = plan->spare[i].step;
+        const Step *step = executor->spare[i].step;
         fixed |= step && step->fixed;
     }
-    plan_release(plan);
+    executor_release(executor);
     return fixed;
 }
 

@@ -37,6 +37,8 @@ size_t tensor_bytes(const Tensor *tensor) {
 
 Status *tensor_copy_elements(const Tensor *from, const Tensor *to) {
     int64_t count = tensor_count(from);
+    if (!count)
+        return OK;  // of nothing there need be no address
     if (dtype_is_plain(from->dtype)) {
         memcpy(to->data, from->data, tensor_bytes(from));
     } else if (dtype_kind(from->dtype) == KIND_STRING) {

@@ -15,7 +15,7 @@ static Session *session;
 static Net net;
 
 static inline void setup(void) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     GOOD(graph_new(&graph));
     net_init(&net, graph, 1);
     SessionConfig config = session_config_default();

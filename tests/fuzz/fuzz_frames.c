@@ -433,7 +433,7 @@ static void run(Machine *m) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     Bytes in = bytes_of(bytes, n);
     Machine m = {.in = &in, .n_frames = 1};
     Graph *graph;

@@ -50,7 +50,7 @@ static void check(Graph *graph) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     Graph *graph;
     must(graph_new(&graph));
     ImportResults results;

@@ -34,7 +34,7 @@ static void run(Graph *graph) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     Graph *graph;
     AUTO(status) Status *made = graph_new(&graph);
     if (made)

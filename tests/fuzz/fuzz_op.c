@@ -307,7 +307,7 @@ static void run_all(Machine *m, Node *node) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
-    op_table_set(all_ops);
+    op_table_set(all_ops, all_rewrites);
     Bytes in = bytes_of(bytes, n);
     Machine m = {.in = &in};
     static size_t n_ops;

@@ -229,3 +229,101 @@ for op in ("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin", "Un
 case("UnsortedSegmentSum", values(f32, (2,)), ints(0, 9), np.array(3, i32), error=True)
 case("Bincount", ints(1, 2, 1, 0), np.array(4, i32), np.zeros((0,), f32))
 case("SparseSegmentSum", values(f32, (5, 2)), ints(0, 3, 1), ints(0, 0, 1), const=())
+
+
+# ---- linear algebra
+
+def matrices(dtype, n, batch=(), key=0):
+    """Well-conditioned ones: the diagonal outweighs the rest."""
+    x = values(dtype, batch + (n, n), -1, 1, key)
+    return (x + np.eye(n, dtype=x.dtype) * (1 + n / 4)).astype(dtype)
+
+
+def definite(dtype, n, batch=(), key=0):
+    x = matrices(dtype, n, batch, key)
+    return (np.matmul(x, np.conj(np.swapaxes(x, -1, -2))) + np.eye(n)).astype(dtype)
+
+
+LINALG = {f32: 2e-4, f64: 1e-10, c64: 2e-4, c128: 1e-10}
+for dtype, tol in LINALG.items():
+    small = dtype in (f64, c128)
+    for n, batch in [(1, ()), (3, ()), (4, (2, 3)), (0, ()), (0, (2,)), (60, ()), (3, (0,)), (131, ())]:
+        grad = dtype in (f32, f64) and n in (3, 4)
+        x = matrices(dtype, n, batch)
+        for adjoint in (False, True):
+            case("MatrixInverse", x, attrs={"adjoint": adjoint}, grad=grad, tol=tol)
+            for k in (1, 5, 0):
+                case("MatrixSolve", x, values(dtype, batch + (n, k)), attrs={"adjoint": adjoint}, grad=grad and k == 5, tol=tol)
+                for lower in (False, True):
+                    case("MatrixTriangularSolve", x, values(dtype, batch + (n, k)), attrs={"adjoint": adjoint, "lower": lower}, grad=grad and k == 5, tol=tol)
+        if n < 60:
+            case("MatrixDeterminant", x, grad=grad, tol=tol)
+            case("LogMatrixDeterminant", x, grad=grad, ys=(1,), tol=tol)
+        case("Cholesky", definite(dtype, n, batch), grad=grad, tol=tol)
+        if dtype in (f32, f64):
+            lower = np.tril(matrices(dtype, n, batch))
+            case("CholeskyGrad", lower, np.tril(values(dtype, batch + (n, n), key=2)), tol=tol)
+    case("MatrixTriangularSolve", matrices(dtype, 3, (2, 1)), values(dtype, (4, 3, 2)), grad=dtype in (f32, f64), tol=tol)
+    case("MatrixTriangularSolve", matrices(dtype, 3), values(dtype, (4, 3, 2)), grad=dtype in (f32, f64), tol=tol)
+    case("MatrixTriangularSolve", matrices(dtype, 3, (5, 4)), values(dtype, (3, 2)), grad=dtype in (f32, f64), tol=tol)
+    case("MatrixInverse", np.ones((2, 2), dtype), error=True)
+    case("MatrixSolve", np.ones((2, 2), dtype), np.ones((2, 1), dtype), error=True)
+    if dtype in (f32, f64):
+        case("MatrixTriangularSolve", np.array([[1, 0], [1, 0]], dtype), np.ones((2, 1), dtype))
+    case("MatrixDeterminant", np.ones((3, 3), dtype), tol=tol)
+    case("LogMatrixDeterminant", np.zeros((2, 2), dtype), tol=tol)
+case("MatrixInverse", matrices(f16, 3), tol=2e-2)
+
+
+# ---- sparse matrices, rows and their gradients
+
+def entries(rows, columns, n, key=0):
+    random = rng("entries", rows, columns, n, key)
+    return np.stack([random.randint(0, rows, n), random.randint(0, columns, n)], 1).astype(i64).reshape(n, 2)
+
+
+for dtype in present([f32, f64, f16, bfloat16, i32, c64, c128]):
+    for adjoint_a in (False, True):
+        for adjoint_b in (False, True):
+            rows, inner, columns, n = 5, 4, 3, 9
+            at = entries(rows, inner, n)
+            at = at[np.lexsort((at[:, 1], at[:, 0]))]
+            shape = ints(rows, inner, dtype=i64)
+            b = values(dtype, ((rows if adjoint_a else inner), columns), key=1)
+            case("SparseTensorDenseMatMul", at, values(dtype, (n,)), shape, b.T.copy() if adjoint_b else b,
+                 attrs={"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}, const=(2,), grad=dtype in (f32, f64), tol=2e-2 if dtype in (f16, bfloat16) else None)
+case("SparseTensorDenseMatMul", np.zeros((0, 2), i64), np.zeros(0, f32), ints(3, 4, dtype=i64), values(f32, (4, 2)), const=(2,))
+case("SparseTensorDenseMatMul", np.array([[0, 4]], i64), np.ones(1, f32), ints(3, 4, dtype=i64), values(f32, (4, 2)), const=(2,), error=True)
+for a, b in [(f32, f32)] + ([(bfloat16, f32), (f32, bfloat16), (bfloat16, bfloat16)] if bfloat16 is not None else []):
+    for ta in (False, True):
+        for tb in (False, True):
+            x, y = values(a, (3, 5)), values(b, (5, 4))
+            case("SparseMatMul", x.T.copy() if ta else x, y.T.copy() if tb else y, attrs={"transpose_a": ta, "transpose_b": tb, "a_is_sparse": ta}, tol=1e-2)
+
+for fold in ("Sum", "Mean", "SqrtN"):
+    for dtype in (f32, f64):
+        for index in (i32, i64):
+            case("SparseSegment%sGrad" % fold, values(dtype, (3, 2)), ints(4, 0, 4, 2, dtype=index), ints(0, 0, 1, 2), np.array(6, i32), const=(3,))
+    case("SparseSegment%sGrad" % fold, values(f32, (3, 2)), ints(6), ints(0), np.array(6, i32), const=(3,), error=True)
+    case("SparseSegment%sGrad" % fold, values(f32, (3, 2)), ints(5), ints(3), np.array(6, i32), const=(3,), error=True)
+
+for shape, new in [((2, 3), (3, 2)), ((2, 3), (-1,)), ((6,), (2, -1, 1)), ((4, 0), (0, 2)), ((2, 3, 4), (4, -1))]:
+    n = 0 if 0 in shape else 5
+    places = np.sort(rng("places", shape).permutation(int(np.prod(shape)))[:n])
+    at = np.stack(np.unravel_index(places, shape), 1).astype(i64) if n else np.zeros((0, len(shape)), i64)
+    case("SparseReshape", at, np.array(shape, i64), np.array(new, i64), const=(1, 2))
+for new in [(4, -1), (-1, -1), (7,), (-2, -3)]:
+    case("SparseReshape", np.zeros((1, 2), i64), ints(2, 3, dtype=i64), np.array(new, i64), const=(1, 2), error=True)
+
+for dtype in present([f32, f64, i32, i64, boolean, string]):
+    for at, shape in [([[0, 1], [2, 0], [2, 3]], (4, 4)), ([[2, 3], [0, 1], [2, 0]], (3, 4)), ([[0, 0], [1, 2]], (2, 3)), ([], (2, 3)), ([], (0, 3))]:
+        at = np.array(at, i64).reshape(-1, 2)
+        case("SparseFillEmptyRows", at, values(dtype, (len(at),)), np.array(shape, i64), values(dtype, (), key=5), const=(2,), grad=dtype in (f32, f64) and len(at) > 0, ys=(1,))
+for at, shape in [([[0, 0]], (0, 3)), ([[4, 0]], (4, 3)), ([[-1, 0]], (4, 3))]:
+    case("SparseFillEmptyRows", np.array(at, i64), np.ones(1, f32), np.array(shape, i64), np.array(1, f32), const=(2,), error=True)
+for dtype in (f32, f64, i32, i64):
+    case("SparseFillEmptyRowsGrad", ints(0, 3, 1, dtype=i64), values(dtype, (5,)))
+case("SparseFillEmptyRowsGrad", ints(5, dtype=i64), values(f32, (5,)), error=True)
+
+for k in (0, 1, 3, 9):
+    case("NearestNeighbors", values(f32, (4, 3)), values(f32, (6, 3), key=1), np.array(k, i64), const=(2,))

@@ -439,6 +439,49 @@ def restore_theirs(tf):
     return [(list(tf.raw_ops.RestoreV2(prefix=path, tensor_names=names, shape_and_slices=[""] * len(names), dtypes=kinds)), {}, [])]
 
 
+SAVED = [d for d in [f32, f64, f16, i8, i16, i32, i64, u8, u16, c64, c128, boolean, string]]
+
+
+@script("Save", label="every type, to the byte")
+def save_old(tf):
+    path = tf.constant(os.path.join(FOLDER, "parity-old-own"))
+    data = [values(d, shape, key=3) for d in SAVED for shape in ((2, 3), ())] + [np.zeros((0, 2), f32), np.full((300, 40), 7, f32)]
+    names = ["v/%d" % i for i in range(len(data))]
+    kinds = [tf.string if x.dtype == object else tf.as_dtype(x.dtype) for x in data]
+    save = tf.raw_ops.Save(filename=path, tensor_names=names, data=[tf.constant(x, kind) for x, kind in zip(data, kinds)])
+    back = [tf.raw_ops.Restore(file_pattern=path, tensor_name=name, dt=kind) for name, kind in zip(names, kinds)]
+    absent, other = tf.raw_ops.Restore(file_pattern=path, tensor_name="none", dt=tf.float32), tf.raw_ops.Restore(file_pattern=path, tensor_name="v/0", dt=tf.int32)
+    newer = tf.raw_ops.RestoreV2(prefix=path, tensor_names=names[:2], shape_and_slices=["2 3 1,1:-", ""], dtypes=kinds[:2])
+    return [([], {}, [save]), ([tf.raw_ops.ReadFile(filename=path)], {}, []), (back, {}, []), ([absent], {}, [], {"error": True}), ([other], {}, [], {"error": True}),
+            (list(newer), {}, [])]
+
+
+@script("SaveSlices", label="two files, to the byte")
+def save_old_slices(tf):
+    x, paths = values(f32, (6, 5)), [tf.constant(os.path.join(FOLDER, "parity-old-%d-of-2" % i)) for i in range(2)]
+    raw, pattern = tf.raw_ops, tf.constant(os.path.join(FOLDER, "parity-old-?-of-2"))
+    saves = [raw.SaveSlices(filename=paths[0], tensor_names=["x", "whole"], shapes_and_slices=["6 5 0,2:-", ""], data=[tf.constant(x[:2]), tf.constant(x)]),
+             raw.SaveSlices(filename=paths[1], tensor_names=["x", "x"], shapes_and_slices=["6 5 2,4:0,3", "6 5 2,4:3,2"], data=[tf.constant(x[2:, :3]), tf.constant(x[2:, 3:])])]
+    parts = [raw.RestoreSlice(file_pattern=pattern, tensor_name="x", shape_and_slice=at, dt=tf.float32)
+             for at in ("", "6 5 -:-", "6 5 1,3:2,2", "6 5 5,1:-", "6 5 0,2:-")]
+    wrong = [raw.RestoreSlice(file_pattern=pattern, tensor_name="x", shape_and_slice=at, dt=tf.float32) for at in ("5 5 -:-",)]
+    half = raw.RestoreSlice(file_pattern=paths[1], tensor_name="x", shape_and_slice="", dt=tf.float32)
+    whole = raw.Restore(file_pattern=pattern, tensor_name="whole", dt=tf.float32)
+    return [([], {}, saves), ([raw.ReadFile(filename=p) for p in paths], {}, []), (parts + [whole], {}, []), ([half], {}, [], {"error": True})] + [([w], {}, [], {"error": True}) for w in wrong]
+
+
+@script("RestoreSlice", label="what TensorFlow saved is restored")
+def restore_old_theirs(tf):
+    path = os.path.join(FOLDER, "parity-old-theirs")
+    x = values(f32, (400, 300))
+    graph = tf.Graph()    # written here and now, by TensorFlow
+    with graph.as_default(), tf.Session() as session:
+        session.run(tf.raw_ops.SaveSlices(filename=path, tensor_names=["a", "b", "b"], shapes_and_slices=["", "400 300 0,100:-", "400 300 100,300:-"],
+                                          data=[tf.constant(x), tf.constant(x[:100]), tf.constant(x[100:])]))
+    return [([tf.raw_ops.Restore(file_pattern=path, tensor_name="a", dt=tf.float32),
+              tf.raw_ops.RestoreSlice(file_pattern=path, tensor_name="b", shape_and_slice="400 300 50,100:10,20", dt=tf.float32)], {}, [])]
+
+
 @script("WriteFile")
 def files(tf):
     name = tf.constant(os.path.join(FOLDER, "parity-file"))
@@ -446,3 +489,50 @@ def files(tf):
     read = tf.raw_ops.ReadFile(filename=name)
     missing = tf.raw_ops.ReadFile(filename=tf.constant(os.path.join(FOLDER, "parity-no-such-file")))
     return [([], {}, [write]), ([read], {}, []), ([missing], {}, [], {"error": True})]
+
+
+# ---- references and session handles
+
+@script("RefIdentity")
+def ref_identity(tf):
+    v, init = ref_variable(tf, values(f32, (2, 3)))
+    same = tf.raw_ops.RefIdentity(input=v)
+    add = tf.raw_ops.AssignAdd(ref=same, value=tf.ones([2, 3]))
+    return [([init], {}, []), ([same], {}, []), ([add], {}, []), ([v], {}, []), ([tf.raw_ops.Square(x=same)], {}, [])]
+
+
+@script("RefSelect")
+def ref_select(tf):
+    pairs = [ref_variable(tf, values(f32, (2,), key=i), "v%d" % i) for i in range(3)]
+    index = tf.placeholder(tf.int32, [], "index")
+    chosen = tf.raw_ops.RefSelect(index=index, inputs=[v for v, _ in pairs])
+    add = tf.raw_ops.AssignAdd(ref=chosen, value=tf.ones([2]))
+    every = [v for v, _ in pairs]
+    return [([], {}, [init.op for _, init in pairs])] + [step for i in range(3) for step in (([add], {index: np.array(i, i32)}, []), (every, {}, []))] + [
+        ([chosen], {index: np.array(i, i32)}, [], {"error": True}) for i in (3, -1)]
+
+
+@script("GetSessionTensor", label="no such handle")
+def session_tensor(tf):
+    name = tf.placeholder(tf.string, [], "name")
+    feed = {name: np.array(b"nobody", object)}
+    return [([tf.raw_ops.GetSessionTensor(handle=name, dtype=tf.float32)], feed, [], {"error": True}), ([], feed, [tf.raw_ops.DeleteSessionTensor(handle=name)], {"error": True})]
+
+
+@script("ParallelConcat")
+def parallel_concat(tf):
+    # TensorFlow has no kernel of its own for it: its session rewrites the graph.
+    rows = [tf.placeholder(tf.float32, [1, 3], "row%d" % i) for i in range(3)]
+    both = tf.raw_ops.ParallelConcat(values=rows, shape=[3, 3])
+    words = tf.raw_ops.ParallelConcat(values=[tf.constant([b"a"]), tf.constant([b"bc"])], shape=[2])
+    return [([both, words], {row: values(f32, (1, 3), key=i) for i, row in enumerate(rows)}, [])]
+
+
+@script("ImmutableConst")
+def immutable(tf):
+    path, small = os.path.join(FOLDER, "parity-immutable"), os.path.join(FOLDER, "parity-immutable-small")
+    for name, n in ((path, 6), (small, 3)):
+        with open(name, "wb") as f:
+            f.write(values(f32, (n,)).tobytes())
+    whole = tf.raw_ops.ImmutableConst(dtype=tf.float32, shape=[2, 3], memory_region_name=path)
+    return [([whole, tf.raw_ops.Square(x=whole)], {}, [])]

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "program.h"
+#include "learning.h"
 
 static const char *const FOLDER = "/usr/share/datasets/fashion-mnist";
 
@@ -211,19 +211,23 @@ typedef struct Plan {
     int steps, batch, report, tested;
     double rate;
     unsigned seed;
+    int64_t begin;              // the steps that were taken before
+    const Checkpoint *kept;
     FILE *curve;
 } Plan;
 
-static void train(const Trainer *t, TF_Session *session, const Pictures *data, const Pictures *test, const Plan *plan) {
+// Gives the steps that are taken in all.
+static int64_t train(const Trainer *t, TF_Session *session, const Pictures *data, const Pictures *test, const Plan *plan) {
     TF_Tensor *values[] = {tensor_of(TF_FLOAT, 4, (int64_t[]){plan->batch, data->size, data->size, 1}),
                            tensor_of(TF_INT32, 1, (int64_t[]){plan->batch}), tensor_of(TF_FLOAT, 0, NULL)};
     *(float *)TF_TensorData(values[2]) = (float)plan->rate;
     int *order = malloc((size_t)data->n * sizeof *order), at = data->n;
-    unsigned seed = plan->seed;
+    unsigned seed = plan->seed + (unsigned)plan->begin;
+    int step = 0;
     for (int i = 0; order && i < data->n; i++)
         order[i] = i;
     double loss = 0, right = 0, begin = seconds();
-    for (int step = 1; step <= plan->steps && order; step++, at += plan->batch) {
+    for (; step < plan->steps && order && !learning_asked_to_end(); at += plan->batch) {
         if (at + plan->batch > data->n) {
             shuffle(order, data->n, &seed);
             at = 0;
@@ -233,20 +237,22 @@ static void train(const Trainer *t, TF_Session *session, const Pictures *data, c
         session_step(session, t->feeds, values, 3, (TF_Output[]){t->loss, t->accuracy}, numbers, 2, t->train);
         loss += numbers[0];
         right += numbers[1];
-        if (step % plan->report && step != plan->steps)
+        if (++step % plan->report && step != plan->steps)
             continue;
         int n = (step - 1) % plan->report + 1;
         double tested = measure(t, session, test, plan->tested);
-        printf("step %5d  loss %.4f  learned %5.1f %%  unseen %5.1f %%  %.0f images/s\n", step, loss / n,
-               100 * right / n, 100 * tested, step * plan->batch / (seconds() - begin));
+        printf("step %5lld  loss %.4f  learned %5.1f %%  unseen %5.1f %%  %.0f images/s\n", (long long)plan->begin + step,
+               loss / n, 100 * right / n, 100 * tested, step * plan->batch / (seconds() - begin));
         if (plan->curve)
-            fprintf(plan->curve, "%d %.6f %.6f\n", step, loss / n, tested);
+            fprintf(plan->curve, "%lld %.6f %.6f\n", (long long)plan->begin + step, loss / n, tested);
         fflush(stdout);
+        checkpoint_save(plan->kept, session, plan->begin + step, data->classes);
         loss = right = 0;
     }
     free(order);
     for (int i = 0; i < 3; i++)
         TF_DeleteTensor(values[i]);
+    return plan->begin + step;
 }
 
 static bool write_files(int argc, char **argv, const ImageNet *net) {
@@ -263,43 +269,79 @@ static bool write_files(int argc, char **argv, const ImageNet *net) {
     return graph || answers || frozen;
 }
 
-int image_program(int argc, char **argv, const ImageNet *net) {
-    check_options(argc, argv, (const char *const[]){"data", "steps", "batch", "rate", "threads", "seed", "curve",
-                                                    "graph",
-                                                    "answers", "frozen", "size", "classes", "report", "test", NULL});
-    if (write_files(argc, argv, net))
-        return 0;
+static const char ABOUT[] =
+    "Learns to tell pictures apart. Ctrl-C ends it; what was learned until then is kept.";
+static const Option OPTIONS[] = {
+    {"data", "FOLDER", "IDX files in the manner of MNIST; Fashion-MNIST, else stripes of its own making (none)"},
+    {"steps", "N", "steps to take"},
+    {"batch", "N", "pictures in a step, 64"},
+    {"rate", "R", "of learning, with Adam"},
+    {"test", "N", "pictures at most that are tested with"},
+    {"report", "N", "steps between reports, and between checkpoints; a tenth of all"},
+    LEARNING_OPTIONS,
+    {"threads", "N", "as many as the process may use unless said otherwise"},
+    {"seed", "N", "of first values and order, 1"},
+    {"curve", "FILE", "writes step, loss and accuracy at each report"},
+    {"graph", "FILE", "writes the training step as a GraphDef instead of learning"},
+    {"answers", "FILE", "the same of what answers"},
+    {"frozen", "FILE", "the same with its first values as constants"},
+    {"size", "N", "of the pictures in these files; the network's own"},
+    {"classes", "N", "in these files; 1000, or 10 of a small network"},
+    {0}};
+
+static Plan read_plan(int argc, char **argv, const ImageNet *net) {
+#define NUMBER(name, otherwise) option_number(argc, argv, (name), (otherwise))
     const char *curve = option(argc, argv, "curve", NULL);
-    Plan plan = {.steps = (int)option_number(argc, argv, "steps", net->steps), .batch = 64,
-                 .rate = option_number(argc, argv, "rate", net->rate),
-                 .seed = (unsigned)option_number(argc, argv, "seed", 1), .curve = curve ? fopen(curve, "we") : NULL};
-    plan.batch = (int)option_number(argc, argv, "batch", plan.batch);
-    plan.report = (int)option_number(argc, argv, "report", plan.steps >= 10 ? plan.steps / 10 : 1);
-    plan.tested = (int)option_number(argc, argv, "test", plan.steps >= 100 ? 10000 : TESTED_AT_ONCE);
-    if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || plan.tested < 1 || (curve && !plan.curve))
-        quit("%s: there is nothing to do, or no place for the curve", net->name);
-    Pictures data, test;
+    Plan plan = {.steps = (int)NUMBER("steps", net->steps), .batch = (int)NUMBER("batch", 64),
+                 .rate = NUMBER("rate", net->rate), .seed = (unsigned)NUMBER("seed", 1)};
+    plan.report = (int)NUMBER("report", plan.steps >= 10 ? plan.steps / 10 : 1);
+    plan.tested = (int)NUMBER("test", plan.steps >= 100 ? 10000 : TESTED_AT_ONCE);
+    if (plan.steps < 1 || plan.batch < 1 || plan.report < 1 || plan.tested < 1)
+        quit("%s: --steps, --batch, --report and --test are 1 at least", net->name);
+    if (curve && !(plan.curve = fopen(curve, "we")))
+        quit("%s: can't be written", curve);
+    return plan;
+}
+
+// Gives the folder that they are from; NULL: of its own making.
+static const char *read_pictures(int argc, char **argv, Pictures *data, Pictures *test) {
     const char *wanted = option(argc, argv, "data", NULL), *folder = wanted ? wanted : FOLDER;
     bool none = !strcmp(folder, "none");
-    bool real = !none && pictures_read(folder, "train", &data) && pictures_read(folder, "t10k", &test);
-    if (!real && wanted && !none)
+    if (!none && pictures_read(folder, "train", data) && pictures_read(folder, "t10k", test))
+        return folder;
+    if (wanted && !none)
         quit("%s: has no pictures to learn: the four IDX files of a data set like MNIST are expected", folder);
-    if (!real) {
-        pictures_make(4000, 1, &data);
-        pictures_make(1000, 2, &test);
-    }
-    printf("%s: %d pictures of %s, batches of %d\n", net->name, data.n, real ? folder : "stripes", plan.batch);
+    pictures_make(4000, 1, data);
+    pictures_make(1000, 2, test);
+    return NULL;
+}
+
+int image_program(int argc, char **argv, const ImageNet *net) {
+    check_options(argc, argv, ABOUT, OPTIONS);
+    if (write_files(argc, argv, net))
+        return 0;
+    Plan plan = read_plan(argc, argv, net);
+    Pictures data, test;
+    const char *folder = read_pictures(argc, argv, &data, &test);
+    printf("%s: %d pictures of %s, batches of %d\n", net->name, data.n, folder ? folder : "stripes", plan.batch);
     Trainer t = {0};
     write_trainer(&t, net, &data, plan.seed);
-    TF_Session *session = session_new(t.graph, (int)option_number(argc, argv, "threads", 0));
+    Checkpoint kept = checkpoint_new(t.graph, argc, argv);
+    TF_Session *session = session_new(t.graph, (int)NUMBER("threads", 0));
     session_step(session, NULL, NULL, 0, NULL, NULL, 0, t.init);
-    train(&t, session, &data, &test, &plan);
+    plan.kept = &kept;
+    plan.begin = checkpoint_load(&kept, session, data.classes);
+    learning_begin();
+    int64_t steps = train(&t, session, &data, &test, &plan);
+    checkpoint_save(&kept, session, steps, data.classes);
+    checkpoint_tell(&kept, steps);
     session_delete(session);
     mr_net_delete(t.net);
     TF_DeleteGraph(t.graph);
     unsigned char *const bytes[] = {data.pixels, data.labels, test.pixels, test.labels};
     for (int i = 0; i < 4; i++)
         free(bytes[i]);
-    file_close(plan.curve, curve);
-    return output_written();
+    file_close(plan.curve, option(argc, argv, "curve", NULL));
+    output_written();
+    return learning_code();
 }

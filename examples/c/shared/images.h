@@ -15,10 +15,7 @@ typedef struct ImageNet {
     TF_Output (*logits)(mr_net *net, TF_Output pictures, int size, int classes, TF_Output dropout);
 } ImageNet;
 
-// The whole program. It learns the pictures of a folder of IDX files, by default Fashion-MNIST where Debian's package
-// dataset-fashion-mnist puts it; without them, stripes of its own making.
-//
-//     --data FOLDER   --steps N   --batch N   --rate R   --threads N   --seed N   --curve FILE (step, loss and accuracy)
-//     --graph FILE    writes the training step for pictures of the network's own size as a GraphDef, and ends: feed
-//                     "images" and "labels", fetch "loss", run "train_step"; first run "init"
+// The whole program; --help tells its options. It learns the pictures of a folder of IDX files, by default Fashion-MNIST where
+// Debian's package dataset-fashion-mnist puts it; without them, stripes of its own making. --graph writes the training step
+// for pictures of the network's own size: feed "images" and "labels", fetch "loss", run "train_step"; first run "init".
 int image_program(int argc, char **argv, const ImageNet *net);

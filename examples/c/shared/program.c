@@ -38,17 +38,46 @@ double option_number(int argc, char **argv, const char *name, double otherwise) 
     return value;
 }
 
-void check_options(int argc, char **argv, const char *const *names) {
+enum { WIDTH = 80, TEXT_COLUMN = 18 };
+
+// The words of a text behind what stands at column `at` already.
+static void print_words(const char *text, int at, int indent) {
+    for (size_t n, first = 1; *text; text += n + (text[n] == ' '), first = 0) {
+        n = strcspn(text, " ");
+        if (!first && at + 1 + (int)n > WIDTH)
+            at = printf("\n%*s%.*s", indent, "", (int)n, text) - 1;
+        else
+            at += printf("%s%.*s", first ? "" : " ", (int)n, text);
+    }
+    printf("\n");
+}
+
+static void print_help(const char *program, const char *about, const Option *options) {
+    printf("usage: %s%s\n\n", program, options->name ? " [--OPTION VALUE ...]" : "");
+    print_words(about, 0, 0);
+    printf("\n");
+    for (const Option *o = options; o->name; o++) {
+        int n = printf("  --%s %s", o->name, o->value);
+        n += printf("%*s", n < TEXT_COLUMN ? TEXT_COLUMN - n : 2, "");
+        print_words(o->text, n, TEXT_COLUMN);
+    }
+}
+
+void check_options(int argc, char **argv, const char *about, const Option *options) {
+    const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0];
     for (int i = 1; i < argc; i += 2) {
-        const char *const *name = names;
-        while (*name && (strncmp(argv[i], "--", 2) != 0 || strcmp(argv[i] + 2, *name) != 0))
-            name++;
-        if (*name && i + 1 < argc)
+        const Option *option = options;
+        if (!strcmp(argv[i], "--help")) {
+            print_help(program, about, options);
+            exit(output_written());
+        }
+        while (option->name && (strncmp(argv[i], "--", 2) != 0 || strcmp(argv[i] + 2, option->name) != 0))
+            option++;
+        if (option->name && i + 1 < argc)
             continue;
-        fprintf(stderr, "%s%s; there are:", argv[i], *name ? " lacks its value" : " is no option");
-        for (name = names; *name; name++)
-            fprintf(stderr, " --%s", *name);
-        quit(" (each with a value)");
+        fprintf(stderr, "%s: %s%s%s\nTry: %s --help\n", program, argv[i], option->name ? " lacks its value, " : " is no option",
+                option->name ? option->value : "", program);
+        exit(2);
     }
 }
 

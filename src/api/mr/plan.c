@@ -95,7 +95,7 @@ static bool is_listed(const Plan *plan, int32_t i) {
 static void count_step(const Plan *plan, const Fixed *fixed, mr_plan_info *info) {
     for (int32_t i = 0; i < fixed->n_run; i++) {
         const PlanNode *p = &plan->nodes[fixed->run[i]];
-        if (fixed->modes[fixed->run[i]] == NODE_LATE) {
+        if (fixed->modes[fixed->run[i]] == NODE_DYNAMIC) {
             info->num_late++;
             continue;
         }
@@ -119,8 +119,10 @@ void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
         info.num_nodes += is_listed(plan->plan, i);
     info.num_run = plan->fixed ? (size_t)plan->fixed->n_run : info.num_nodes;
     if (plan->fixed) {
-        info.arena_bytes = (int64_t)plan->fixed->arena_bytes;
-        info.lower_bound = (int64_t)plan->fixed->lower_bound;
+        for (int32_t m = 0; m < plan->plan->n_memories; m++) {
+            info.arena_bytes += (int64_t)plan->fixed->packed[m].bytes;
+            info.lower_bound += (int64_t)plan->fixed->packed[m].lower_bound;
+        }
         info.num_recomputed = (size_t)plan->fixed->n_recomputed;
         info.recompute_saves = (int64_t)plan->fixed->recompute_saves;
         count_step(plan->plan, plan->fixed, &info);
@@ -186,7 +188,7 @@ int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
                          .depth = place.depth};
     for (int o = 0; o < p->binding.n_out; o++) {
         int32_t slot = p->out + o;
-        if (plan->constants[slot].buffer)
+        if (p->constant)
             info.mode = MR_NODE_DONE;
         size_t bytes;
         Status *unknown = fixed && shape_is_known(&fixed->shapes[slot])

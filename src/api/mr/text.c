@@ -2,11 +2,11 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/environment.h"
 #include "formula/expression.h"
 #include "millrace/millrace.h"
 #include "proto/messages.h"
 #include "proto/text.h"
-#include "session/session.h"
 #include "tensor/literal.h"
 
 #ifndef MILLRACE_VERSION
@@ -106,7 +106,7 @@ static Status *eval_in(Graph *graph, const char *text, Tensor *results, int room
          room);
     SessionConfig config = session_config_default();
     Session *session;
-    TRY(session_new(graph, NULL, &config, &session));
+    TRY(environment_session(graph, NULL, &config, &session));
     Status *status = run_call(session, &build, node, results);
     session_free(session);
     return status;

@@ -38,7 +38,7 @@ static Status *evaluate(const Graph *graph, TF_Output output, TF_Tensor **out) {
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = 1;
     Session *session;
-    TRY(session_new((Graph *)graph, NULL, &config, &session));
+    TRY(environment_session((Graph *)graph, NULL, &config, &session));
     Output fetch = api_output(output);
     StepSignature signature = {.fetches = &fetch, .n_fetches = 1};
     Tensor result;

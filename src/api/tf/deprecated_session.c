@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/tf/session.h"
+#include "graph/graph_def.h"
 
 struct TF_DeprecatedSession {
     TF_Graph *graph;
@@ -47,8 +48,14 @@ void TF_Reset(const TF_SessionOptions *opt, const char **containers, int ncontai
 }
 
 void TF_ExtendGraph(TF_DeprecatedSession *session, const void *proto, size_t proto_len, TF_Status *status) {
-    TF_Buffer def = {proto, proto_len, NULL};
-    TF_GraphImportGraphDef(session->graph, &def, NULL, status);
+    ImportResults results;
+    mutex_lock(&session->graph->lock);
+    Status *error = graph_import(session->graph->graph, api_bytes(proto, proto_len), &(ImportOptions){.extends = true},
+                                 &results);
+    mutex_unlock(&session->graph->lock);
+    if (!error)
+        import_results_clear(&results);
+    api_set(status, error);
 }
 
 TF_DeviceList *TF_DeprecatedSessionListDevices(TF_DeprecatedSession *session, TF_Status *status) {

@@ -1,7 +1,7 @@
 // The struct behind TF_DeviceList: its own copy.
 #pragma once
 #include "api/api.h"
-#include "device/device.h"
+#include "session/session.h"
 
-// NULL after the status was set.
-TF_DeviceList *device_list_new(const DeviceSet *devices, TF_Status *status);
+// Of the session; NULL after the status was set.
+TF_DeviceList *device_list_new(Session *session, TF_Status *status);

@@ -2,6 +2,7 @@
 // are accepted and are done when they return.
 #include <stdlib.h>
 
+#include "api/environment.h"
 #include "api/tf/device_list.h"
 #include "api/tf/eager.h"
 
@@ -36,13 +37,17 @@ void TFE_DeleteContextOptions(TFE_ContextOptions *options) {
     free(options);
 }
 
+static Status *open_context(const SessionConfig *config, EagerContext **out) {
+    TRY(environment_check());
+    return eager_new(config, out);
+}
+
 TFE_Context *TFE_NewContext(const TFE_ContextOptions *opts, TF_Status *status) {
     static _Atomic uint64_t last;
     api_begin();
     TFE_Context *context = calloc(1, sizeof *context);
     SessionConfig config = opts ? opts->config : session_config_default();
-    if (api_failed(status, context ? eager_new(&config, &context->eager)
-                                   : OUT_OF_MEMORY)) {
+    if (api_failed(status, context ? open_context(&config, &context->eager) : OUT_OF_MEMORY)) {
         free(context);
         return NULL;
     }
@@ -59,7 +64,7 @@ void TFE_DeleteContext(TFE_Context *ctx) {
 }
 
 TF_DeviceList *TFE_ContextListDevices(TFE_Context *ctx, TF_Status *status) {
-    return device_list_new(session_devices(eager_session(ctx->eager)), status);
+    return device_list_new(eager_session(ctx->eager), status);
 }
 
 void TFE_ContextClearCaches(TFE_Context *ctx) {

@@ -139,7 +139,7 @@ TFE_TensorHandle *TFE_TensorHandleCopyToDevice(TFE_TensorHandle *h, TFE_Context 
     DeviceSpec spec;
     if (!is_handle(h, status) || api_failed(status, device_spec_parse(str_of(device_name), &spec)))
         return NULL;
-    const DeviceSet *devices = session_devices(eager_session(ctx->eager));
+    const DeviceSet *devices = eager_devices(ctx->eager);
     for (int i = 0; i < devices->n; i++)
         if (device_spec_matches(&spec, devices->devices[i]))
             return TFE_TensorHandleCopySharingTensor(h, status);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api_test.h"
+#include "millrace/millrace.h"
 #include "tensorflow/c/c_api_experimental.h"
 #include "tensorflow/c/env.h"
 #include "tensorflow/c/kernels.h"
@@ -360,10 +361,22 @@ START_TEST(first_session) {
     TF_ExtendGraph(session, def->data, def->length, s);
     ok();
     TF_ExtendGraph(session, def->data, def->length, s);
-    failed(TF_INVALID_ARGUMENT, "already exists");
+    failed(TF_INVALID_ARGUMENT, "includes node 'x'");
+    // More of the graph, which reads what is there.
+    static const char more[] = "node { name: 'z' op: 'Neg' input: 'y' attr { key: 'T' value { type: DT_FLOAT } } }";
+    TF_Buffer *rest = TF_NewBuffer();
+    mr_message_parse("GraphDef", more, sizeof more - 1, rest, s);
+    ok();
+    TF_ExtendGraph(session, rest->data, rest->length, s);
+    ok();
+    TF_DeleteBuffer(rest);
     TF_Tensor *in = TF_AllocateTensor(TF_FLOAT, NULL, 0, 4), *out;
     *(float *)TF_TensorData(in) = 5;
-    const char *x = "x:0", *y = "y", *none = "none:0";
+    const char *x = "x:0", *y = "y", *z = "z:0", *none = "none:0";
+    TF_Run(session, NULL, &x, &in, 1, &z, &out, 1, NULL, 0, NULL, s);
+    ok();
+    ck_assert_float_eq(*(float *)TF_TensorData(out), 5);
+    TF_DeleteTensor(out);
     TF_Run(session, NULL, &x, &in, 1, &y, &out, 1, NULL, 0, NULL, s);
     ok();
     ck_assert_float_eq(*(float *)TF_TensorData(out), -5);

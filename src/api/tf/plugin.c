@@ -20,7 +20,7 @@ Status *plugin_op_new(const char *signature, PluginOp **out) {
         .close = plugin_close,
         .state_size = sizeof(PluginState),
         .keeps = UINT32_MAX,  // clients may hold on to what TF_GetInput gave them
-        .flags = OP_STATEFUL | OP_LATE,
+        .flags = OP_STATEFUL | OP_DYNAMIC_SHAPE,
     };
     *out = plugin;
     return OK;

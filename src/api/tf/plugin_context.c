@@ -192,8 +192,7 @@ static TF_StringView view_of(Str s) {
 }
 
 TF_StringView TF_GetDeviceName(TF_OpKernelContext *ctx) {
-    (void)ctx;
-    return view_of(STR("/job:localhost/replica:0/task:0/device:CPU:0"));
+    return view_of(kernel_device_name(ctx->k->node));
 }
 
 int TF_GetGraphDefVersion(TF_OpKernelContext *ctx) {

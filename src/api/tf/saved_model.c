@@ -38,7 +38,7 @@ static Status *load(const TF_SessionOptions *options, const TF_Buffer *run_optio
     TRY(saved_model_open(folder, tags, n_tags, &l->model));
     TRY(fill_graph(graph, l));
     SessionConfig config = options ? options->config : session_config_default();
-    TRY(session_new(l->graph, &graph->lock, &config, &l->session));
+    TRY(environment_session(l->graph, &graph->lock, &config, &l->session));
     TRY(saved_model_start(&l->model, l->graph, l->session, &settings));
     AUTO(text) Text bytes = {0};
     text_add(&bytes, l->model.bytes);

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
-#include "api/tf/step_stats.h"
+#include "cluster/remote_session.h"
 #include "proto/tensor_proto.h"
 #include "resource/handle.h"
+#include "run/trace.h"
+#include "session/step_stats.h"
 
 // ---------------------------------------- options
 
@@ -23,32 +25,42 @@ void TF_SetTarget(TF_SessionOptions *options, const char *target) {
 
 void TF_SetConfig(TF_SessionOptions *options, const void *proto, size_t proto_len, TF_Status *status) {
     SessionConfig config = session_config_default();
-    if (!api_failed(status, session_config_parse(api_bytes(proto, proto_len), &config)))
-        options->config = config;
+    Text copy = {0};
+    text_add(&copy, api_bytes(proto, proto_len));
+    Status *error = copy.failed ? OUT_OF_MEMORY : session_config_parse(api_bytes(proto, proto_len), &config);
+    if (api_failed(status, error)) {
+        text_clear(&copy);
+        return;
+    }
+    options->config = config;
+    text_clear(&options->proto);
+    options->proto = copy;
 }
 
 void TF_DeleteSessionOptions(TF_SessionOptions *options) {
     if (!options)
         return;
     free(options->target);
+    text_clear(&options->proto);
     free(options);
 }
 
 // ---------------------------------------- life
 
-static Status *check_target(const char *target) {
-    if (!target)
-        return OK;
-    NEED(strncmp(target, "grpc://", 7) != 0, UNIMPLEMENTED, "Sessions on a server ('%s') are not implemented yet",
-         target);
-    FAIL(NOT_FOUND, "Session factory was not registered for the given session options: {target: \"%s\"}", target);
+static Status *open_remote(TF_Graph *graph, const TF_SessionOptions *opts, TF_Session *session) {
+    NEED(strncmp(opts->target, "grpc://", 7) == 0, NOT_FOUND,
+         "Session factory was not registered for the given session options: {target: \"%s\"}", opts->target);
+    RemoteOptions options = {.address = opts->target + 7, .config = text_str(&opts->proto),
+                             .timeout_ms = opts->config.timeout_ms};
+    return remote_session_new(graph->graph, &graph->lock, &options, &session->session);
 }
 
 static Status *open_session(TF_Graph *graph, const TF_SessionOptions *opts, TF_Session *session) {
     SessionConfig config = opts ? opts->config : session_config_default();
-    TRY(check_target(opts ? opts->target : NULL));
+    if (opts && opts->target)
+        return open_remote(graph, opts, session);
     mutex_lock(&graph->lock);
-    Status *status = session_new(graph->graph, &graph->lock, &config, &session->session);
+    Status *status = environment_session(graph->graph, &graph->lock, &config, &session->session);
     mutex_unlock(&graph->lock);
     return status;
 }
@@ -86,10 +98,8 @@ void TF_DeleteSession(TF_Session *session, TF_Status *status) {
     free(session);
 }
 
-// The next run sees new nodes by itself.
 void TF_ExtendSession(TF_Session *session, TF_Status *status) {
-    (void)session;
-    api_ok(status);
+    api_set(status, session_extend(session->session));
 }
 
 // ---------------------------------------- a call
@@ -134,7 +144,8 @@ static Status *decode_handle(const TF_Tensor *from, Tensor *out) {
         dtype = (DType)proto->dtypes_and_shapes.p[0].dtype;
         TRY(shape_from_proto(proto->dtypes_and_shapes.p[0].shape, &shape));
     }
-    return handle_tensor_named(proto->container, proto->name, proto->maybe_type_name, dtype, shape, out);
+    return handle_tensor_named(proto->container, proto->name, proto->maybe_type_name, proto->device, dtype, shape,
+                               out);
 }
 
 static bool is_raw(const TF_Tensor *t) {
@@ -161,8 +172,7 @@ static Status *encode_handle(Tensor *tensor) {
          shape_text(&tensor->shape));
     TRY(handle_get(tensor, 0, &handle));
     ResourceHandleProto proto = {.container = handle->container, .name = handle->name,
-                                 .maybe_type_name = handle->type,
-                                 .device = STR("/job:localhost/replica:0/task:0/device:CPU:0")};
+                                 .maybe_type_name = handle->type, .device = handle->device};
     ResourceHandleProto_DtypeAndShape typed = {.dtype = (int32_t)handle->dtype};
     AUTO(arena) Arena arena = {0};
     if (handle->dtype != DT_INVALID) {
@@ -260,7 +270,10 @@ static Status *run_traced(TF_Session *session, const StepSignature *signature, R
     trace_begin(&trace);
     settings->trace = &trace;
     TRY(run(session, signature, settings, input_values, output_values));
-    return step_stats_fill(&trace, run_metadata);
+    AUTO(arena) Arena arena = {0};
+    RunMetadataProto metadata = {0};
+    TRY(step_stats_message(&trace, &arena, &metadata.step_stats));
+    return buffer_fill_message(run_metadata, &message_RunMetadataProto, &metadata);
 }
 
 void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options, const TF_Output *inputs,

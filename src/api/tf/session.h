@@ -1,11 +1,12 @@
 // The structs behind TF_SessionOptions and TF_Session.
 #pragma once
 #include "api/api.h"
-#include "session/session.h"
+#include "api/environment.h"
 
 struct TF_SessionOptions {
     char *target;          // NULL: this process
     SessionConfig config;
+    Text proto;            // the ConfigProto as it was given, for sessions on a server
 };
 
 struct TF_Session {

@@ -119,12 +119,5 @@ NO(TF_GetSerializedResourceHandleProto, TF_OpKernelContext *ctx, int i, TF_Buffe
 NOTHING(TF_IncNumDeferredOps, TF_OpKernelContext *ctx)
 NOTHING(TF_DecNumDeferredOps, TF_OpKernelContext *ctx)
 
-// ---------------------------------------- servers
-NO_VALUE(TF_Server *, TF_NewServer, NULL, const void *proto, size_t n)
-NO(TF_ServerStart, TF_Server *server)
-NO(TF_ServerStop, TF_Server *server)
-NO(TF_ServerJoin, TF_Server *server)
-VALUE(const char *, TF_ServerTarget, "", TF_Server *server)
-NOTHING(TF_DeleteServer, TF_Server *server)
 
 #pragma GCC diagnostic pop

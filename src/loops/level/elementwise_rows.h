@@ -2,6 +2,7 @@
 // Included once per type with T, R (real part's type, or T), KIND (F, I, U, C or B), TYPE (names: f32 ...) set, and the
 // functions that the rows mention. WHOLE where the long expressions become vectors: as many elements as any of them
 // takes; UNSIGNED for a signed integer: the TYPE whose loops serve it too.
+#include "loops/elementwise_index.h"
 #include "loops/level/elementwise_kinds.h"
 
 #define FN_PASTE_(op, type) loop_##op##_##type

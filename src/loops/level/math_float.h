@@ -1,7 +1,7 @@
 // Float functions that vectorise — polynomials and selects in plain C, no table, no branch, no library call.
 //
-// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2 ulp (erfc
-// 5). The others compute in double, where short series are exact enough for a correctly rounded float nearly always. A
+// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2.5
+// ulp. The others compute in double, where short series are exact enough for a correctly rounded float nearly always. A
 // clamp is written `x > c ? c : x`, so that NaN passes through.
 #pragma once
 #include <math.h>
@@ -155,12 +155,13 @@ INLINE float f32_expm1(float x) {
 }
 
 // erfc x = t e^(-x^2) P(2 t - 1) with t = 1 / (1 + x / 2). x^2 is the square of what 12 bits hold, which is exact, and
-// the rest.
+// the rest. t, on which all hangs twice, and the last step of P are in double: 2.4 ulp, 4.9 without; 2.3 ns an element
+// at AVX2 for 1.1.
 INLINE float f32_erfc(float x) {
     float a = f32_fabs(x);
     a = a > 10.5f ? 10.5f : a;
-    float t = 1.0f / (1.0f + 0.5f * a), u = 2.0f * t - 1.0f;
-    float p = 3.6559445e-05f;
+    double t = 1 / (1 + 0.5 * (double)a), wide = 2 * t - 1;
+    float u = (float)wide, p = 3.6559445e-05f;
     p = p * u - 2.6723218e-05f;
     p = p * u - 0.00029673767f;
     p = p * u + 0.00041919375f;
@@ -170,11 +171,10 @@ INLINE float f32_erfc(float x) {
     p = p * u + 0.018221025f;
     p = p * u + 0.13973586f;
     p = p * u + 0.34358034f;
-    p = p * u + 0.51079135f;
     float head = float_of_bits(float_bits(a) & 0xfffff000u), rest = (head - a) * (a + head);
     float shifted = head * head * -1.44269504089f + 12582912.0f, kf = shifted - 12582912.0f;
     float r = (-(head * head) - kf * 0.693359375f) + (kf * 2.12194440e-4f + rest);
-    float w = p * t, y = w + w * f32_expm1_series(r);
+    float w = (float)(((double)p * wide + (double)0.51079135f) * t), y = w + w * f32_expm1_series(r);
     int32_t k = (int32_t)(float_bits(shifted) - 0x4b400000u), half = k >> 1;
     y = y * float_of_bits((uint32_t)(half + 127) << 23) * float_of_bits((uint32_t)(k - half + 127) << 23);
     return x < 0 ? 2.0f - y : y;

@@ -1,5 +1,6 @@
 // LoopTable — what one CPU level offers. The tables are equal in shape; loops_table() gives the one to use.
 #pragma once
+#include "base/env_var.h"
 #include "loops/elementwise.h"
 #include "loops/reduce.h"
 #include "loops/gemm.h"
@@ -140,7 +141,7 @@ typedef struct {
 
 typedef struct {
     int level;                                 // 1, 3 or 4
-    const ElementwiseFn *elementwise[TYPES];   // each [ELEMENTWISE_OPS], NULL where the type has no such loop
+    const ElementwiseFn *elementwise[TYPES];   // by ElementwiseOp.index, NULL where the type has no such loop
     const SelectFn *select;                    // by log2 of the element's size, 1 to 16 bytes
     const SixteenTable *sixteen;
     const ConvertFn (*cast)[CAST_TYPES];       // [from][to]
@@ -160,6 +161,7 @@ typedef struct {
 
 extern const LoopTable loops_v1, loops_v3, loops_v4;
 
+extern const EnvVar loops_variable;   // MILLRACE_CPU
 // The table for this CPU: the highest level that it has, or the one that MILLRACE_CPU names (v1, v3, v4) if it has it.
 const LoopTable *loops_table(void);
 // Chooses a level from now on (loops found before keep theirs); false where the CPU lacks it. For tests and benchmarks.

@@ -27,8 +27,8 @@ static Status *bitcast_run(Kernel *k) {
     return OK;
 }
 
-#define TYPES \
-    "{bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, " \
+#define TYPES                                                            \
+    "{floats, int64, int32, unsigned_integers, int8, int16, complexes, " \
     "qint8, quint8, qint16, quint16, qint32}"
 
 const Op op_Bitcast = {

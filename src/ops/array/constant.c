@@ -29,7 +29,7 @@ static Status *const_run(Kernel *k) {
 const Op op_Const = {
     .signature = "Const() -> output: dtype; value: tensor; dtype: type", .doc = "A value that is part of the graph.",
     .shape = const_shape, .prepare = const_prepare, .own_size = sizeof(Constant), .cpu = ANY_TYPE(const_run),
-    .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
 };
 
 static Status *placeholder_run(Kernel *k) {
@@ -49,7 +49,7 @@ static Status *placeholder_shape(Shapes *s) {
 const Op op_Placeholder = {
     .signature = "Placeholder() -> output: dtype; dtype: type; shape: shape = ?",
     .doc = "A value that must be fed.", .shape = placeholder_shape, .cpu = ANY_TYPE(placeholder_run),
-    .flags = OP_LATE | OP_NO_GRADIENT | OP_STATEFUL,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT | OP_STATEFUL,
 };
 
 // The declared shape must admit the default; what comes of it has the default's shape, a fed value any.

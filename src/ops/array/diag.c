@@ -392,14 +392,12 @@ static void tensor_part_grad(Formula *f) {
 }
 
 const Op op_Diag = {
-    .signature =
-        "Diag(diagonal: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    .signature = "Diag(diagonal: T) -> output: T; T: {floats, int32, int64, complexes}",
     .doc = "A tensor of twice the rank with the input on its diagonal.", .needs = "rank(diagonal) >= 1",
     .shape = tensor_diag_shape, .grad = tensor_diag_grad, .cpu = ANY_TYPE(tensor_diag_run),
 };
 const Op op_DiagPart = {
-    .signature =
-        "DiagPart(input: T) -> diagonal: T; T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    .signature = "DiagPart(input: T) -> diagonal: T; T: {floats, int32, int64, complexes}",
     .doc = "The diagonal of a tensor of even rank.", .needs = "rank(input) >= 2", .shape = tensor_part_shape,
     .grad = tensor_part_grad, .cpu = ANY_TYPE(tensor_part_run),
 };

@@ -82,13 +82,22 @@ static void stitch_grad(Formula *f) {
         f->dx[n + i] = Gather(f->dy[0], f->x[i], Int(0));
 }
 
-#define STITCH(Name, text)                                                                                          \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(indices: N * int32, data: N * T) -> merged: T; N: int >= 1; T: type", .doc = text,      \
-        .shape = stitch_shape, .grad = stitch_grad, .cpu = ANY_TYPE(stitch_run), .flags = OP_LATE,                   \
-    };
-STITCH(DynamicStitch, "The slices of the data where the indices say; later ones win.")
-STITCH(ParallelDynamicStitch, "The slices of the data where the indices say.")
+const Op op_DynamicStitch = {
+    .signature = "DynamicStitch(indices: N * int32, data: N * T) -> merged: T; N: int >= 1; T: type",
+    .doc = "The slices of the data where the indices say; later ones win.", .shape = stitch_shape,
+    .grad = stitch_grad, .cpu = ANY_TYPE(stitch_run), .flags = OP_DYNAMIC_SHAPE,
+};
+
+static void parallel_expand(Formula *f) {
+    int n = f->n_x / 2;
+    const FormulaArg lists[] = {{f->x, n, true}, {f->x + n, n, true}};
+    f->results[0] = (Output){formula_node(f, "DynamicStitch", lists, 2, NULL), 0};
+}
+
+const Op op_ParallelDynamicStitch = {
+    .signature = "ParallelDynamicStitch(indices: N * int32, data: N * T) -> merged: T; N: int >= 1; T: type",
+    .doc = "The slices of the data where the indices say.", .shape = stitch_shape, .expand = parallel_expand,
+};
 
 // ---------------------------------------- DynamicPartition
 
@@ -163,5 +172,5 @@ const Op op_DynamicPartition = {
         "DynamicPartition(data: T, partitions: int32) -> outputs: num_partitions * T; num_partitions: int >= 1; "
                  "T: type",
     .doc = "The slices of the data, shared out by number.", .shape = partition_shape, .grad = partition_grad,
-    .prepare = partition_prepare, .cpu = ANY_TYPE(partition_run), .flags = OP_LATE,
+    .prepare = partition_prepare, .cpu = ANY_TYPE(partition_run), .flags = OP_DYNAMIC_SHAPE,
 };

@@ -14,14 +14,21 @@ static void identity_grad(Formula *f) {
         f->dx[i] = f->dy[i];
 }
 
-#define IDENTITY(Name, text, ...)                                                                     \
-    const Op op_##Name = {                                                                            \
-        .signature = #Name "(input: T) -> output: T; T: type", .doc = text, .shape = identity_shape,  \
-        .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), __VA_ARGS__                                 \
-    };
-IDENTITY(Identity, "The input.", .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY)
-IDENTITY(StopGradient, "The input; gradients stop here.", .flags = OP_CHEAP | OP_IDENTITY | OP_NO_GRADIENT)
-IDENTITY(Snapshot, "The input.", .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY)
+const Op op_Identity = {
+    .signature = "Identity(input: T) -> output: T; T: type",
+    .doc = "The input.", .shape = identity_shape, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0),
+    .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY,
+};
+const Op op_StopGradient = {
+    .signature = "StopGradient(input: T) -> output: T; T: type",
+    .doc = "The input; gradients stop here.", .shape = identity_shape, .cpu = ANY_TYPE(kernel_nothing),
+    .alias = BIT(0), .flags = OP_CHEAP | OP_IDENTITY | OP_NO_GRADIENT,
+};
+const Op op_Snapshot = {
+    .signature = "Snapshot(input: T) -> output: T; T: type",
+    .doc = "The input.", .shape = identity_shape, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0),
+    .grad = identity_grad, .flags = OP_CHEAP | OP_IDENTITY,
+};
 
 const Op op_IdentityN = {
     .signature = "IdentityN(input: T) -> output: T; T: list(type) >= 1", .doc = "The inputs.",

@@ -2,6 +2,7 @@
 //
 // Written out, each part would be filled up to the size of the whole, which then is read once for every part. Here the
 // whole is written once: copied from the part that lies there, added where several do, zero where none does.
+#include "graph/rewrite.h"
 #include "loops/elementwise.h"
 #include "ops/array/moving.h"
 #include "ops/array/pad.h"
@@ -55,7 +56,7 @@ static Status *pad_sum_prepare(Prepare *p) {
     const Shape *out = &p->out[0]->shape;
     own->n = p->n_in / 2;
     NEED(own->n <= MOST_PARTS, INTERNAL, "%d parts are too many", own->n);
-    NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
+    NEED(elementwise_find(&elementwise_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     for (int i = 0; i < own->n; i++) {
         NEED_VALUE(p, own->n + i);
@@ -170,14 +171,16 @@ bool is_padded(const Node *node) {
     return str_is(node->type->name, "Pad");
 }
 
-bool pad_sum_takes(const Node *node, const Node *before) {
+static bool takes_padded(const Match *match, const Node *before) {
+    const Node *node = match->nodes[0];
     ElementwiseLoop add;
     return is_padded(before) && node->n_inputs > 1 && node->n_inputs <= MOST_PARTS &&
            output_type(before->inputs[1]) == output_type(node->inputs[0].node->inputs[1]) &&
-           dtype_is_plain(node->output_types[0]) && elementwise_find(ELEMENTWISE_Add, node->output_types[0], &add);
+           dtype_is_plain(node->output_types[0]) && elementwise_find(&elementwise_Add, node->output_types[0], &add);
 }
 
-Status *pad_sum_write(NodeBuilder *builder, const Node *node) {
+static Status *write_padded(NodeBuilder *builder, const Match *match) {
+    const Node *node = match->nodes[0];
     Output *inputs = ARENA_ARRAY(&builder->arena, Output, 2 * node->n_inputs);
     NEED_MEMORY(inputs);
     for (int i = 0; i < node->n_inputs; i++) {
@@ -188,6 +191,11 @@ Status *pad_sum_write(NodeBuilder *builder, const Node *node) {
     builder_input_list(builder, inputs + node->n_inputs, node->n_inputs);
     return OK;
 }
+
+const Rewrite rewrite_padded_added = {
+    .name = "sum-of-padded", .kind = REWRITE_FUSE_PRODUCERS, .roots = ROOTS("AddN"),
+    .input = "inputs", .op = "_PadAddN", .takes = takes_padded, .write = write_padded,
+};
 
 const Op op__PadAddN = {
     .signature = "_PadAddN(inputs: N * T, paddings: N * Tpaddings) -> sum: T; N: int >= 1; T: type; "

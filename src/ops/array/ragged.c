@@ -259,5 +259,5 @@ const Op op_RaggedTensorToTensor = {
     .doc = "Rows of different lengths as a tensor, filled up with a default.", .shape = ragged_shape,
     .grad = ragged_grad,
     .prepare = ragged_prepare, .own_size = sizeof(RaggedOwn), .cpu = ANY_TYPE(ragged_run), .host = BIT(0) | BIT(3),
-    .flags = OP_LATE,
+    .flags = OP_DYNAMIC_SHAPE,
 };

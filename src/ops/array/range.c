@@ -73,8 +73,8 @@ static Status *range_shape(Shapes *s) {
 }
 
 const Op op_Range = {
-    .signature = "Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx; Tidx: {bfloat16, half, float, double, "
-                 "int8, int16, int32, int64, uint16, uint32, uint64} = int32",
+    .signature = "Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx; "
+                 "Tidx: {floats, signed_integers, uint16, uint32, uint64} = int32",
     .doc = "Numbers from start up to, and without, limit, delta apart.",
     .needs = "scalar(start), scalar(limit), scalar(delta)", .shape = range_shape, .cpu = KERNELS(REALS, range),
     .host = BIT(0) | BIT(1) | BIT(2), .host_out = BIT(0), .flags = OP_NO_GRADIENT,
@@ -91,7 +91,7 @@ static Status *lin_space_shape(Shapes *s) {
 }
 
 const Op op_LinSpace = {
-    .signature = "LinSpace(start: T, stop: T, num: Tidx) -> output: T; T: {bfloat16, half, float, double}; "
+    .signature = "LinSpace(start: T, stop: T, num: Tidx) -> output: T; T: floats; "
                  "Tidx: {int32, int64} = int32",
     .doc = "So many numbers from start to stop, both included, at equal distances.",
     .needs = "scalar(start), scalar(stop), scalar(num)", .shape = lin_space_shape, .cpu = KERNELS(FLOATS, lin_space),

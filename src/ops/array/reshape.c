@@ -58,62 +58,12 @@ static Status *reshape_partial(Shapes *s, Shape *value) {
     return s->in[0].rank == 0 || s->in[0].rank == 1 ? shapes_input_shape(s, 0, value) : OK;
 }
 
-// Marks the extents of 1 that `in` has more than `out`; false where that isn't the difference.
-static bool drops_ones(const Shape *in, const Shape *out, bool *dropped) {
-    int kept = 0;
-    if (!shape_is_known(in) || !shape_is_known(out) || out->rank >= in->rank)
-        return false;
-    for (int i = 0; i < in->rank; i++) {
-        dropped[i] = kept == out->rank || in->dims[i] != out->dims[kept];
-        if (dropped[i] && in->dims[i] != 1)
-            return false;
-        kept += !dropped[i];
-    }
-    return kept == out->rank;
-}
-
-static Output without(Formula *f, Output value, const bool *dropped) {
-    const Shape *shape = output_shape(value);
-    int64_t dims[MAX_RANK];
-    int rank = 0;
-    for (int i = 0; i < shape->rank; i++)
-        if (!dropped[i])
-            dims[rank++] = shape->dims[i];
-    return Reshape(value, formula_ints(f, dims, rank, DT_int64));
-}
-
-// Where the result of a calculation loses extents of 1, its inputs do instead: so it meets what may join it.
-static Output drop_before(Formula *f) {
-    const Node *node = f->x[0].node;
-    const Op *op = node_op(node);
-    bool dropped[MAX_RANK];
-    if (!op || !(op->flags & OP_ELEMENTWISE) || op->shape != shape_broadcast_all ||
-        node->type->signature.n_attrs != 1 || node->n_inputs != 2 || node->n_controls || node->uses.n != 1 ||
-        !drops_ones(&node->output_shapes[0], &f->node->output_shapes[0], dropped))
-        return (Output){0};
-    for (int i = 0; i < 2; i++)
-        if (!shape_equal(output_shape(node->inputs[i]), &node->output_shapes[0]))
-            return (Output){0};
-    char name[FORMULA_NAME];
-    snprintf(name, sizeof name, "%.*s", STR_ARGS(node->type->name));
-    return formula_2(f, name, without(f, node->inputs[0], dropped), without(f, node->inputs[1], dropped));
-}
-
-static void reshape_simplify(Formula *f) {
-    const Node *shape = f->x[1].node;
-    if (str_is(shape->type->name, "Shape") && outputs_have_one_shape(f->x[0], shape->inputs[0]))
-        f->results[0] = f->x[0];
-    else
-        f->results[0] = drop_before(f);
-}
-
 const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
     .needs = "vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
     .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0),
     .flags = OP_CHEAP,
-    .simplify = reshape_simplify,
 };
 
 // ---------------------------------------- ExpandDims, Squeeze

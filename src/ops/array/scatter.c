@@ -168,9 +168,11 @@ static Status *scatter_into(Kernel *k, const Tensor *indices, const void *update
     return OK;
 }
 
-static Status *find_combine(Places *places, ElementwiseOp op, DType dtype) {
-    if (dtype == DT_bool && op == ELEMENTWISE_Add)
-        op = ELEMENTWISE_LogicalOr;
+ELEMENTWISE(LogicalOr);
+
+static Status *find_combine(Places *places, const ElementwiseOp *op, DType dtype) {
+    if (dtype == DT_bool && op == &elementwise_Add)
+        op = &elementwise_LogicalOr;
     NEED(elementwise_find(op, dtype, &places->combine), UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     return OK;
 }
@@ -196,7 +198,7 @@ static Status *scatter_nd_prepare(Prepare *p) {
     NEED_VALUE(p, 2);
     TRY(check_updates(&p->in[0]->shape, &p->in[1]->shape, &p->out[0]->shape));
     TRY(places_init(p, &p->in[0]->shape, &p->out[0]->shape));
-    return dtype_is_plain(p->out[0]->dtype) ? find_combine(p->own, ELEMENTWISE_Add, p->out[0]->dtype) : OK;
+    return dtype_is_plain(p->out[0]->dtype) ? find_combine(p->own, &elementwise_Add, p->out[0]->dtype) : OK;
 }
 
 static void scatter_nd_grad(Formula *f) {
@@ -234,7 +236,7 @@ static Status *tensor_scatter_prepare(Prepare *p) {
     const ElementwiseOp *combine = node_op(p->node)->row;
     TRY(check_updates(&p->in[1]->shape, &p->in[2]->shape, &p->in[0]->shape));
     TRY(places_init(p, &p->in[1]->shape, &p->in[0]->shape));
-    return combine ? find_combine(p->own, *combine, p->out[0]->dtype) : OK;
+    return combine ? find_combine(p->own, combine, p->out[0]->dtype) : OK;
 }
 
 static void update_grad(Formula *f) {
@@ -267,13 +269,13 @@ static void extreme_grad(Formula *f) {
         .grad = gradient, .prepare = tensor_scatter_prepare, .own_size = sizeof(Places),                             \
         .cpu = ANY_TYPE(tensor_scatter_run), .inplace = BIT(0), .row = combine,                                      \
     };
-static const ElementwiseOp adds = ELEMENTWISE_Add, subs = ELEMENTWISE_Sub, mins = ELEMENTWISE_Minimum,
-                           maxes = ELEMENTWISE_Maximum;
 TENSOR_SCATTER(TensorScatterUpdate, "int16, int32, int64, uint16", "The tensor with slices replaced.", update_grad,
                NULL)
-TENSOR_SCATTER(TensorScatterAdd, "int32, int64", "The tensor with updates added to slices.", add_grad, &adds)
-TENSOR_SCATTER(TensorScatterSub, "int32, int64", "The tensor with updates taken from slices.", sub_grad, &subs)
+TENSOR_SCATTER(TensorScatterAdd, "int32, int64", "The tensor with updates added to slices.", add_grad,
+               &elementwise_Add)
+TENSOR_SCATTER(TensorScatterSub, "int32, int64", "The tensor with updates taken from slices.", sub_grad,
+               &elementwise_Sub)
 TENSOR_SCATTER(TensorScatterMin, "int32, int64", "The tensor with slices cut at the updates from above.", extreme_grad,
-               &mins)
+               &elementwise_Minimum)
 TENSOR_SCATTER(TensorScatterMax, "int32, int64", "The tensor with slices cut at the updates from below.", extreme_grad,
-               &maxes)
+               &elementwise_Maximum)

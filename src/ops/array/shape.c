@@ -145,15 +145,6 @@ static Status *gradient_args_run(Kernel *k) {
     return OK;
 }
 
-// Of two values that have one shape, whatever it is, nothing is repeated.
-static void gradient_args_simplify(Formula *f) {
-    const Node *a = f->x[0].node, *b = f->x[1].node;
-    if (!str_is(a->type->name, "Shape") || !str_is(b->type->name, "Shape") ||
-        !outputs_have_one_shape(a->inputs[0], b->inputs[0]))
-        return;
-    f->results[0] = f->results[1] = formula_ints(f, NULL, 0, output_type(f->x[0]));
-}
-
 static Status *vectors_shape(Shapes *s) {
     s->out[0] = s->out[1] = SHAPE(UNKNOWN_DIM);
     return OK;
@@ -164,5 +155,5 @@ const Op op_BroadcastGradientArgs = {
     .doc = "The axes that broadcasting two shapes repeats, of each.",
     .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0", .shape = vectors_shape,
     .prepare = args_prepare, .cpu = ANY_TYPE(gradient_args_run), .host = BIT(0) | BIT(1), .host_out = BIT(0) | BIT(1),
-    .simplify = gradient_args_simplify, .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
 };

@@ -83,8 +83,7 @@ const Op op_Slice = {
 // ---------------------------------------- Reverse
 
 #define REVERSIBLE \
-    "{uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, " \
-    "complex128, string}"
+    "{uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, floats, complexes, string}"
 
 static Status *reverse_prepare(Prepare *p) {
     NEED_VALUE(p, 1);
@@ -136,8 +135,7 @@ static void reverse_v2_grad(Formula *f) {
 
 const Op op_ReverseV2 = {
     .signature = "ReverseV2(tensor: T, axis: Tidx) -> output: T; Tidx: {int32, int64} = int32; "
-                 "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, "
-                 "complex64, complex128, string}",
+                 "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, floats, complexes, string}",
     .doc = "The dimensions that are named run backwards.", .needs = "vector(axis)", .shape = reverse_v2_shape,
     .grad = reverse_v2_grad, .prepare = reverse_v2_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
     .host = BIT(1),

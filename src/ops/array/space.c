@@ -92,15 +92,19 @@ static void to_space_grad(Formula *f) {
     f->dx[0] = Like("SpaceToDepth", f->dy[0]);
 }
 
-#define DEPTH(Name, word, text, direction)                                                                          \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(input: T) -> output: T; T: type; block_size: int >= 2; "                                \
-                           "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"",                          \
-        .doc = text, .needs = "rank(input) == 4", .shape = word##_shape, .grad = word##_grad,                        \
-        .prepare = depth_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .row = direction,             \
-    };
-DEPTH(SpaceToDepth, to_depth, "Blocks of rows and columns moved into the channels.", "to depth")
-DEPTH(DepthToSpace, to_space, "Channels moved into blocks of rows and columns.", NULL)
+const Op op_SpaceToDepth = {
+    .signature = "SpaceToDepth(input: T) -> output: T; T: type; block_size: int >= 2; "
+                 "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"",
+    .doc = "Blocks of rows and columns moved into the channels.", .needs = "rank(input) == 4",
+    .shape = to_depth_shape, .grad = to_depth_grad, .prepare = depth_prepare, .own_size = sizeof(Move),
+    .cpu = ANY_TYPE(move_run), .row = "to depth",
+};
+const Op op_DepthToSpace = {
+    .signature = "DepthToSpace(input: T) -> output: T; T: type; block_size: int >= 2; "
+                 "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"",
+    .doc = "Channels moved into blocks of rows and columns.", .needs = "rank(input) == 4", .shape = to_space_shape,
+    .grad = to_space_grad, .prepare = depth_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
+};
 
 // ---------------------------------------- batch
 

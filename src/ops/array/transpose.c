@@ -1,5 +1,4 @@
 // Transpose, ConjugateTranspose, InvertPermutation — dimensions in another order.
-#include "loops/elementwise.h"
 #include "ops/array/moving.h"
 
 static Status *read_perm(const Tensor *perm, int rank, int *out) {
@@ -40,56 +39,36 @@ static Status *transpose_shape(Shapes *s) {
     return OK;
 }
 
-typedef struct {
-    Move move;
-    ElementwiseLoop conjugate;  // fn NULL: none
-} Transposing;
-
-static Status *transpose_run(Kernel *k) {
-    const Transposing *own = k->own;
-    TRY(move_run(k));
-    if (own->conjugate.fn) {
-        const Tensor *out = k->out[0];
-        elementwise_run(&own->conjugate, out->data, NULL, out->data, tensor_count(out), 1, 0);
-    }
-    return OK;
-}
-
-static Status *prepare(Prepare *p, bool conjugate) {
+static Status *transpose_prepare(Prepare *p) {
     NEED_VALUE(p, 1);
-    Transposing *own = p->own;
+    Move *move = p->own;
     int order[MAX_RANK];
     TRY(read_perm(p->in[1], p->in[0]->shape.rank, order));
-    copy_transpose(&p->in[0]->shape, order, moved_size(p->out[0]->dtype), &own->move.copy);
-    move_ready(p, &own->move, 0);
-    if (!conjugate || !dtype_is_complex(p->out[0]->dtype))
-        return OK;
-    p->same = 0;
-    NEED(elementwise_find(ELEMENTWISE_Conj, p->out[0]->dtype, &own->conjugate), INTERNAL, "no conjugate");
+    copy_transpose(&p->in[0]->shape, order, moved_size(p->out[0]->dtype), &move->copy);
+    move_ready(p, move, 0);
     return OK;
-}
-static Status *transpose_prepare(Prepare *p) {
-    return prepare(p, false);
-}
-static Status *conjugate_prepare(Prepare *p) {
-    return prepare(p, true);
 }
 
 static void transpose_grad(Formula *f) {
     f->dx[0] = Transpose(f->dy[0], InvertPermutation(f->x[1]));
 }
-static void conjugate_grad(Formula *f) {
-    f->dx[0] = Conj(Transpose(f->dy[0], InvertPermutation(f->x[1])));
+
+const Op op_Transpose = {
+    .signature = "Transpose(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32",
+    .doc = "The dimensions in another order: dimension i of the result is perm[i] of the input.",
+    .needs = "vector(perm)", .shape = transpose_shape, .grad = transpose_grad, .prepare = transpose_prepare,
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1),
+};
+
+static void conjugate_expand(Formula *f) {
+    f->results[0] = Conj(Transpose(f->x[0], f->x[1]));
 }
 
-#define TRANSPOSE(Name, word, text)                                                                               \
-    const Op op_##Name = {                                                                                        \
-        .signature = #Name "(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32", .doc = text,     \
-        .needs = "vector(perm)", .shape = transpose_shape, .grad = word##_grad, .prepare = word##_prepare,         \
-        .own_size = sizeof(Transposing), .cpu = ANY_TYPE(transpose_run), .host = BIT(1),                           \
-    };
-TRANSPOSE(Transpose, transpose, "The dimensions in another order: dimension i of the result is perm[i] of the input.")
-TRANSPOSE(ConjugateTranspose, conjugate, "The dimensions in another order, and the complex conjugate.")
+const Op op_ConjugateTranspose = {
+    .signature = "ConjugateTranspose(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32",
+    .doc = "The dimensions in another order, and the complex conjugate.", .needs = "vector(perm)",
+    .shape = transpose_shape, .expand = conjugate_expand, .host = BIT(1),
+};
 
 static Status *invert_run(Kernel *k) {
     const Tensor *in = k->in[0], *out = k->out[0];

@@ -169,26 +169,26 @@ static Status *unique_v2_run(Kernel *k) {
 const Op op_Unique = {
     .signature = "Unique(x: T) -> y: T, idx: out_idx; T: type; out_idx: {int32, int64} = int32",
     .doc = "Each different element once, and which of them each element is.", .needs = "vector(x)",
-    .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 const Op op_UniqueWithCounts = {
     .signature =
         "UniqueWithCounts(x: T) -> y: T, idx: out_idx, count: out_idx; T: type; out_idx: {int32, int64} = int32",
     .doc = "Each different element once, which of them each element is, and how often each appears.",
-    .needs = "vector(x)", .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .needs = "vector(x)", .shape = unique_shape, .cpu = ANY_TYPE(unique_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 const Op op_UniqueV2 = {
     .signature = "UniqueV2(x: T, axis: Taxis) -> y: T, idx: out_idx; T: type; Taxis: {int32, int64} = int64; "
                  "out_idx: {int32, int64} = int32",
     .doc = "Each different slice along an axis once, and which of them each slice is.", .needs = "vector(axis)",
-    .shape = unique_v2_shape, .cpu = ANY_TYPE(unique_v2_run), .host = BIT(1), .flags = OP_LATE | OP_NO_GRADIENT,
+    .shape = unique_v2_shape, .cpu = ANY_TYPE(unique_v2_run), .host = BIT(1), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 const Op op_UniqueWithCountsV2 = {
     .signature = "UniqueWithCountsV2(x: T, axis: Taxis) -> y: T, idx: out_idx, count: out_idx; T: type; "
                  "Taxis: {int32, int64} = int64; out_idx: {int32, int64} = int32",
     .doc = "Each different slice along an axis once, which of them each slice is, and how often each appears.",
     .needs = "vector(axis)", .shape = unique_v2_shape, .cpu = ANY_TYPE(unique_v2_run), .host = BIT(1),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- ListDiff
@@ -230,5 +230,5 @@ static Status *list_diff_run(Kernel *k) {
 const Op op_ListDiff = {
     .signature = "ListDiff(x: T, y: T) -> out: T, idx: out_idx; T: type; out_idx: {int32, int64} = int32",
     .doc = "The elements of x that are not in y, and where they are.", .needs = "vector(x), vector(y)",
-    .shape = list_diff_shape, .cpu = ANY_TYPE(list_diff_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .shape = list_diff_shape, .cpu = ANY_TYPE(list_diff_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };

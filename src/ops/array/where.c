@@ -42,10 +42,8 @@ static Status *where_run(Kernel *k) {
 }
 
 const Op op_Where = {
-    .signature =
-        "Where(input: T) -> index: int64; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, "
-                 "quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool",
+    .signature = "Where(input: T) -> index: int64; T: {numbers, bool} = bool",
     .doc = "The indices of the elements that are not zero, one row for each.", .shape = where_shape,
     .prepare = where_prepare, .own_size = sizeof(CastLoop), .cpu = ANY_TYPE(where_run),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };

@@ -8,17 +8,19 @@ static Status *switch_shape(Shapes *s) {
     return OK;
 }
 
-#define SWITCH(Name, reference)                                                                             \
-    const Op op_##Name = {                                                                                  \
-        .signature = #Name "(data: " reference "T, pred: bool) -> output_false: " reference                  \
-                     "T, output_true: " reference "T; T: type" SWITCH_##Name,                               \
-        .doc = "Passes data on to the output that pred chooses; the other is dead.",                        \
-        .needs = "scalar(pred)", .shape = switch_shape, .host = BIT(1), .flow = FLOW_SWITCH,                \
-    };
 #define SWITCH_Switch ""
 #define SWITCH_RefSwitch "; allows_uninitialized"
-SWITCH(Switch, "")
-SWITCH(RefSwitch, "ref ")
+const Op op_Switch = {
+    .signature = "Switch(data: T, pred: bool) -> output_false: T, output_true: T; T: type" SWITCH_Switch,
+    .doc = "Passes data on to the output that pred chooses; the other is dead.", .needs = "scalar(pred)",
+    .shape = switch_shape, .host = BIT(1), .flow = FLOW_SWITCH,
+};
+const Op op_RefSwitch = {
+    .signature = "RefSwitch(data: ref T, pred: bool) -> output_false: ref T, output_true: ref T; T: type"
+                 SWITCH_RefSwitch,
+    .doc = "Passes data on to the output that pred chooses; the other is dead.", .needs = "scalar(pred)",
+    .shape = switch_shape, .host = BIT(1), .flow = FLOW_SWITCH,
+};
 
 static Status *merge_shape(Shapes *s) {
     Shape shape = s->n_in ? s->in[0] : UNKNOWN_SHAPE;

@@ -14,8 +14,7 @@ static Status *call_run(Kernel *k) {
     for (int i = 0; i < k->n_in && !status; i++)
         status = kernel_keep(k, i, &arguments[i]);
     if (!status)
-        status = k->step->caller->call(k->step->caller, k, f->func->name, f->func->attrs, f->func->n_attrs, arguments,
-                                       k->n_in, results, k->n_out);
+        status = k->step->caller->call(k->step->caller, k->step, f->func, arguments, k->n_in, results, k->n_out);
     for (int i = 0; i < k->n_in; i++)
         tensor_clear(&arguments[i]);
     for (int i = 0; i < k->n_out && !status; i++)
@@ -29,12 +28,12 @@ static Status *call_run(Kernel *k) {
 
 const Op op_PartitionedCall = {
     .signature = "PartitionedCall(args: Tin) -> output: Tout; " CALL_ATTRIBUTES, .doc = "Calls a function.",
-    .shape = shape_none, .keeps = BIT(0), .cpu = ANY_TYPE(call_run), .flags = OP_LATE, .flow = FLOW_CALL,
+    .shape = shape_none, .keeps = BIT(0), .cpu = ANY_TYPE(call_run), .flags = OP_DYNAMIC_SHAPE, .flow = FLOW_CALL,
 };
 const Op op_StatefulPartitionedCall = {
     .signature = "StatefulPartitionedCall(args: Tin) -> output: Tout; " CALL_ATTRIBUTES "; stateful; distributed",
     .doc = "Calls a function that may have side effects.", .shape = shape_none, .keeps = BIT(0),
-    .cpu = ANY_TYPE(call_run), .flags = OP_LATE, .flow = FLOW_CALL,
+    .cpu = ANY_TYPE(call_run), .flags = OP_DYNAMIC_SHAPE, .flow = FLOW_CALL,
 };
 
 static Status *declared_shapes(Shapes *s) {
@@ -54,6 +53,19 @@ const Op op_If = {
 const Op op_StatelessIf = {
     .signature = "StatelessIf" IF_ATTRIBUTES, .doc = "Calls one of two functions, neither with side effects.",
     .shape = declared_shapes, .flow = FLOW_IF,
+};
+
+#define CASE_ATTRIBUTES \
+    "(branch_index: int32, input: Tin) -> output: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; " \
+    "branches: list(func) >= 1; output_shapes: list(shape) = []"
+const Op op_Case = {
+    .signature = "Case" CASE_ATTRIBUTES "; stateful", .doc = "Calls one of several functions; an index of none, the last.",
+    .shape = declared_shapes, .flow = FLOW_IF,
+};
+const Op op_StatelessCase = {
+    .signature = "StatelessCase" CASE_ATTRIBUTES,
+    .doc = "Calls one of several functions without side effects; an index of none, the last.", .shape = declared_shapes,
+    .flow = FLOW_IF,
 };
 
 #define WHILE_ATTRIBUTES \

@@ -59,5 +59,5 @@ static Status *read_run(Kernel *k) {
 const Op op__ReadRef = {
     .signature = "_ReadRef(ref: ref T) -> output: T; T: type; stateful",
     .doc = "The value of a variable when its reader runs.", .shape = read_shape, .cpu = ANY_TYPE(read_run),
-    .flags = OP_LATE | OP_REF_READ,
+    .flags = OP_DYNAMIC_SHAPE | OP_REF_READ,
 };

@@ -157,7 +157,7 @@ static Status *add_items(const Tensor *a, const Tensor *b, int depth, Tensor *ou
          "elements of shapes %s and %s don't add", shape_text(&a->shape), shape_text(&b->shape));
     ElementwiseLoop add;
     bool objects = a->dtype == DT_variant;
-    NEED(objects || elementwise_find(ELEMENTWISE_Add, a->dtype, &add), UNIMPLEMENTED, "no sum of type %s",
+    NEED(objects || elementwise_find(&elementwise_Add, a->dtype, &add), UNIMPLEMENTED, "no sum of type %s",
          dtype_name(a->dtype));
     AUTO(tensor) Tensor sum = {0};
     TRY(tensor_new(a->dtype, a->shape, &sum));

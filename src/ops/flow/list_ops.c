@@ -462,17 +462,17 @@ LIST_OP(TensorListPushBack, "(input_handle: variant, tensor: element_dtype) -> o
 LIST_OP(TensorListPopBack,
         "(input_handle: variant, element_shape: int32) -> output_handle: variant, tensor: element_dtype" ONE_TYPE,
         "The list without its last element, and that.", pop_shape, pop_run, .needs = LIST_IN, .grad = pop_grad,
-        .inplace = BIT(0), .host = BIT(1), .flags = OP_LATE)
+        .inplace = BIT(0), .host = BIT(1), .flags = OP_DYNAMIC_SHAPE | OP_TAKES_BACK)
 LIST_OP(TensorListLength, "(input_handle: variant) -> length: int32", "The number of elements.", shape_scalar,
         length_run, .needs = LIST_IN, .host_out = BIT(0), .flags = OP_NO_GRADIENT)
 LIST_OP(TensorListElementShape, "(input_handle: variant) -> element_shape: shape_type; shape_type: {int32, int64}",
         "The shape that all elements fit; -1 for what is open.", element_shape_shape, element_shape_run,
-        .needs = LIST_IN, .host_out = BIT(0), .flags = OP_LATE | OP_NO_GRADIENT)
+        .needs = LIST_IN, .host_out = BIT(0), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT)
 LIST_OP(TensorListGetItem,
         "(input_handle: variant, index: int32, element_shape: Tshape) -> item: element_dtype; element_dtype: type; "
         "Tshape: {int32, int64} = int32",
         "One element.", get_shape, get_run, .needs = LIST_IN ", scalar(index)", .grad = get_grad,
-        .host = BIT(1) | BIT(2), .flags = OP_LATE)
+        .host = BIT(1) | BIT(2), .flags = OP_DYNAMIC_SHAPE)
 LIST_OP(TensorListSetItem,
         "(input_handle: variant, index: int32, item: element_dtype) -> output_handle: variant" ONE_TYPE
         "; resize_if_index_out_of_bounds: bool = false",
@@ -487,11 +487,11 @@ LIST_OP(TensorListConcatLists, "(input_a: variant, input_b: variant) -> output: 
 LIST_OP(TensorListStack,
         "(input_handle: variant, element_shape: int32) -> tensor: element_dtype" ONE_TYPE "; num_elements: int = -1",
         "The elements, stacked.", stack_shape, stack_run, .needs = LIST_IN, .grad = stack_grad, .host = BIT(1),
-        .flags = OP_LATE)
+        .flags = OP_DYNAMIC_SHAPE)
 LIST_OP(TensorListGather,
         "(input_handle: variant, indices: int32, element_shape: int32) -> values: element_dtype" ONE_TYPE,
         "Some elements, stacked.", gather_shape, gather_run, .needs = LIST_IN ", vector(indices)", .grad = gather_grad,
-        .host = BIT(2), .flags = OP_LATE)
+        .host = BIT(2), .flags = OP_DYNAMIC_SHAPE)
 LIST_OP(TensorListScatter,
         "(tensor: element_dtype, indices: int32, element_shape: shape_type) -> output_handle: variant" SHAPE_TYPE,
         "A list whose elements are the rows of a tensor, in the places that are told.", from_shape, scatter_run,
@@ -509,9 +509,9 @@ LIST_OP(TensorListScatterIntoExistingList,
 LIST_OP(TensorListConcat,
         "(input_handle: variant) -> tensor: element_dtype, lengths: int64" ONE_TYPE "; element_shape: shape = ?",
         "The elements, one behind the other along their first dimension.", concat_shape, concat_run, .needs = LIST_IN,
-        .grad = concat_grad, .flags = OP_LATE)
+        .grad = concat_grad, .flags = OP_DYNAMIC_SHAPE)
 LIST_OP(TensorListConcatV2,
         "(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> tensor: element_dtype, "
         "lengths: int64" SHAPE_TYPE,
         "The elements, one behind the other along their first dimension.", concat_shape, concat_run,
-        .needs = LIST_IN ", vector(leading_dims)", .grad = concat_grad, .host = BIT(1) | BIT(2), .flags = OP_LATE)
+        .needs = LIST_IN ", vector(leading_dims)", .grad = concat_grad, .host = BIT(1) | BIT(2), .flags = OP_DYNAMIC_SHAPE)

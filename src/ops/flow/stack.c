@@ -34,7 +34,7 @@ static Status *stack_run(Kernel *k) {
     mutex_init(&stack->lock);
     stack->dtype = node_type(k->node, "elem_type");
     stack->most = k->n_in ? tensor_int(k->in[0], 0) : -1;
-    Status *status = handle_tensor(resource, stack->dtype, UNKNOWN_SHAPE, &handle);
+    Status *status = handle_tensor(resource, kernel_device_name(k->node), stack->dtype, UNKNOWN_SHAPE, &handle);
     resource_release(resource);
     TRY(status);
     kernel_set_output(k, 0, handle);
@@ -45,11 +45,11 @@ static Status *stack_run(Kernel *k) {
 const Op op_StackV2 = {
     .signature = "StackV2(max_size: int32) -> handle: resource; elem_type: type; stack_name: string = \"\"; stateful",
     .doc = STACK_TEXT, .needs = "scalar(max_size)", .shape = shape_scalar, .cpu = ANY_TYPE(stack_run),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 const Op op_Stack = {
     .signature = "Stack() -> handle: ref string; elem_type: type; stack_name: string = \"\"; stateful",
-    .doc = STACK_TEXT, .shape = shape_scalar, .cpu = ANY_TYPE(stack_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .doc = STACK_TEXT, .shape = shape_scalar, .cpu = ANY_TYPE(stack_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- pushing
@@ -86,14 +86,10 @@ static Status *push_shape(Shapes *s) {
     return OK;
 }
 
-#define PUSH(Name, handle, more, ...)                                                                          \
-    const Op op_##Name = {                                                                                     \
-        .signature = #Name "(" handle ", elem: T) -> output: T; T: type; swap_memory: bool = false" more,       \
-        .doc = "Puts a value onto the stack, and hands it on.", .shape = push_shape, .keeps = BIT(1),            \
-        .cpu = ANY_TYPE(push_run), __VA_ARGS__                                                                 \
-    };
-PUSH(StackPush, "handle: ref string", "", .flags = OP_LATE | OP_STATEFUL | OP_NO_GRADIENT)
-PUSH(StackPushV2, "handle: resource", "; stateful", .flags = OP_LATE | OP_NO_GRADIENT)
+REF_AND_RESOURCE(StackPush, StackPushV2, "handle",
+                 ", elem: T) -> output: T; T: type; swap_memory: bool = false", OP_DYNAMIC_SHAPE,
+                 .doc = "Puts a value onto the stack, and hands it on.", .shape = push_shape, .keeps = BIT(1),
+                 .cpu = ANY_TYPE(push_run))
 
 // ---------------------------------------- popping
 
@@ -120,13 +116,16 @@ static Status *pop_run(Kernel *k) {
     return OK;
 }
 
-#define POP(Name, handle, more, ...)                                                                          \
-    const Op op_##Name = {                                                                                    \
-        .signature = #Name "(" handle ") -> elem: elem_type; elem_type: type" more,                           \
-        .doc = "Takes the last value off the stack.", .shape = shape_none, .cpu = ANY_TYPE(pop_run), __VA_ARGS__ \
-    };
-POP(StackPop, "handle: ref string", "", .flags = OP_LATE | OP_STATEFUL | OP_NO_GRADIENT)
-POP(StackPopV2, "handle: resource", "; stateful", .flags = OP_LATE | OP_NO_GRADIENT)
+const Op op_StackPop = {
+    .signature = "StackPop(handle: ref string) -> elem: elem_type; elem_type: type",
+    .doc = "Takes the last value off the stack.", .shape = shape_none, .cpu = ANY_TYPE(pop_run),
+    .flags = OP_DYNAMIC_SHAPE | OP_STATEFUL | OP_NO_GRADIENT,
+};
+const Op op_StackPopV2 = {
+    .signature = "StackPopV2(handle: resource) -> elem: elem_type; elem_type: type; stateful",
+    .doc = "Takes the last value off the stack.", .shape = shape_none, .cpu = ANY_TYPE(pop_run),
+    .flags = OP_DYNAMIC_SHAPE | OP_TAKES_BACK | OP_NO_GRADIENT,
+};
 
 static Status *close_run(Kernel *k) {
     AUTO(resource) Resource *resource = NULL;
@@ -138,10 +137,5 @@ static Status *close_run(Kernel *k) {
     return OK;
 }
 
-#define CLOSE(Name, handle, more, ...)                                                                   \
-    const Op op_##Name = {                                                                               \
-        .signature = #Name "(" handle ")" more, .doc = "Ends the use of the stack.", .shape = shape_none, \
-        .cpu = ANY_TYPE(close_run), __VA_ARGS__                                                          \
-    };
-CLOSE(StackClose, "handle: ref string", "", .flags = OP_STATEFUL | OP_NO_GRADIENT)
-CLOSE(StackCloseV2, "handle: resource", "; stateful", .flags = OP_NO_GRADIENT)
+REF_AND_RESOURCE(StackClose, StackCloseV2, "handle", ")", 0, .doc = "Ends the use of the stack.", .shape = shape_none,
+                 .cpu = ANY_TYPE(close_run))

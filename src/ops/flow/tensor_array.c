@@ -86,7 +86,7 @@ static Status *put_flow(Kernel *k, int output, float flow) {
 
 static Status *put_array(Kernel *k, TensorArray *array) {
     Tensor handle;
-    TRY(handle_tensor(&array->resource, array->dtype, UNKNOWN_SHAPE, &handle));
+    TRY(handle_tensor(&array->resource, kernel_device_name(k->node), array->dtype, UNKNOWN_SHAPE, &handle));
     kernel_set_output(k, 0, handle);
     return put_flow(k, 1, 0);
 }
@@ -162,7 +162,7 @@ static Status *add_to(const Tensor *sum, const Tensor *more) {
     NEED(shape_equal(&sum->shape, &more->shape), INVALID_ARGUMENT,
          "Could not aggregate a gradient of shape %s to one of "
          "shape %s", shape_text(&more->shape), shape_text(&sum->shape));
-    NEED(elementwise_find(ELEMENTWISE_Add, sum->dtype, &loop), UNIMPLEMENTED, "gradients of type %s",
+    NEED(elementwise_find(&elementwise_Add, sum->dtype, &loop), UNIMPLEMENTED, "gradients of type %s",
          dtype_name(sum->dtype));
     elementwise_run(&loop, sum->data, more->data, sum->data, tensor_count(sum), 1, 1);
     return OK;
@@ -466,34 +466,34 @@ ARRAY_OP(TensorArrayV3,
          "(size: int32) -> handle: resource, flow: float; dtype: type; element_shape: shape = ?; dynamic_size: bool = "
          "false; clear_after_read: bool = true; identical_element_shapes: bool = false; tensor_array_name: string = \"\"",
          "An array for the values of one step.", make_shape, make_run, .needs = "scalar(size)",
-         .flags = OP_LATE | OP_NO_GRADIENT)
+         .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT)
 ARRAY_OP(TensorArrayGradV3,
          "(handle: resource, flow_in: float) -> grad_handle: resource, flow_out: float; source: string",
          "The array of the gradients of an array's elements.", make_shape, gradient_run,
-         .flags = OP_LATE | OP_NO_GRADIENT)
+         .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT)
 ARRAY_OP(TensorArrayWriteV3, "(handle: resource, index: int32, value: T, flow_in: float) -> flow_out: float; T: type",
          "Writes one element.", shape_scalar, write_run, .needs = "scalar(index)", .grad = write_grad, .keeps = BIT(2),
-         .flags = OP_LATE)
+         .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArrayReadV3, "(handle: resource, index: int32, flow_in: float) -> value: dtype; dtype: type",
-         "Reads one element.", shape_none, read_run, .needs = "scalar(index)", .grad = read_grad, .flags = OP_LATE)
+         "Reads one element.", shape_none, read_run, .needs = "scalar(index)", .grad = read_grad, .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArrayGatherV3,
          "(handle: resource, indices: int32, flow_in: float) -> value: dtype; dtype: type; element_shape: shape = ?",
          "Some elements, stacked.", shape_none, gather_run, .needs = "vector(indices)", .grad = gather_grad,
-         .flags = OP_LATE)
+         .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArrayScatterV3,
          "(handle: resource, indices: int32, value: T, flow_in: float) -> flow_out: float; T: type",
          "Writes rows of a tensor as elements.", shape_scalar, scatter_run,
          .needs = "vector(indices), rank(value) >= 1",
-         .grad = scatter_grad, .flags = OP_LATE)
+         .grad = scatter_grad, .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArrayConcatV3,
          "(handle: resource, flow_in: float) -> value: dtype, lengths: int64; dtype: type; element_shape_except0: shape "
          "= ?",
          "All elements, one behind the other along their first dimension.", shape_none, gather_run, .grad = concat_grad,
-         .flags = OP_LATE)
+         .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArraySplitV3,
          "(handle: resource, value: T, lengths: int64, flow_in: float) -> flow_out: float; T: type",
          "Writes parts of a tensor, cut along its first dimension, as elements.", shape_scalar, split_run,
-         .needs = "vector(lengths), rank(value) >= 1", .grad = split_grad, .flags = OP_LATE)
+         .needs = "vector(lengths), rank(value) >= 1", .grad = split_grad, .flags = OP_DYNAMIC_SHAPE)
 ARRAY_OP(TensorArraySizeV3, "(handle: resource, flow_in: float) -> size: int32", "The number of elements.",
          shape_scalar, size_run, .host_out = BIT(0), .flags = OP_NO_GRADIENT)
 ARRAY_OP(TensorArrayCloseV3, "(handle: resource)", "Ends the use of the array.", shape_none, close_run,

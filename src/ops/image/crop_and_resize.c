@@ -110,8 +110,8 @@ static Status *crop_run(Kernel *k) {
 }
 
 const Op op_CropAndResize = {
-    .signature = "CropAndResize(image: T, boxes: float, box_ind: int32, crop_size: int32) -> crops: float; T: {uint8, "
-                 "uint16, int8, int16, int32, int64, half, float, double}; method: {\"bilinear\", \"nearest\"} = "
+    .signature = "CropAndResize(image: T, boxes: float, box_ind: int32, crop_size: int32) -> crops: float; "
+                 "T: {uint8, uint16, signed_integers, half, float, double}; method: {\"bilinear\", \"nearest\"} = "
                  "\"bilinear\"; extrapolation_value: float = 0",
     .doc = "Parts of pictures, each brought to one size.",
     .needs = "rank(image) == 4, matrix(boxes), dim(boxes, 1) == 4, vector(box_ind), dim(box_ind, 0) == dim(boxes, 0)",

@@ -321,8 +321,8 @@ static void nearest_grad_formula(Formula *f) {
 #define RESIZE .own_size = sizeof(Resize)
 const Op op_ResizeBilinear = {
     .signature =
-        "ResizeBilinear(images: T, size: int32) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, "
-                 "int64, bfloat16, half, float, double, bfloat16}; " CENTERS,
+        "ResizeBilinear(images: T, size: int32) -> resized_images: float; "
+        "T: {int8, uint8, int16, uint16, int32, int64, floats, bfloat16}; " CENTERS,
     .doc = "Pictures of another size, each pixel between its four neighbours.", .shape = resize_shape, .host = BIT(1),
     .grad = bilinear_formula, .prepare = bilinear_prepare, .cpu = ANY_TYPE(bilinear_run), .same_rows = 1, RESIZE,
 };

@@ -223,7 +223,7 @@ static Status *suppression_run(Kernel *k) {
                  "scalar(max_output_size)" conditions,                                                              \
         .shape = suppression_shape, .prepare = suppression_prepare, .own_size = sizeof(Suppression),                \
         .cpu = ANY_TYPE(suppression_run), .row = (const void *)(intptr_t)(version), .host = BIT(2),                 \
-        .flags = OP_LATE | OP_NO_GRADIENT,                                                                          \
+        .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,                                                                          \
     };
 #define HALF_OR_FLOAT "; T: {half, float} = float"
 #define OF_THRESHOLD "; T_threshold: {half, float} = float"

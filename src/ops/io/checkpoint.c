@@ -1,5 +1,6 @@
 // Checkpoints — tensors saved to and restored from files in TensorFlow's format.
 #include "file/bundle.h"
+#include "ops/io/saved_slices.h"
 #include "ops/op.h"
 
 static Str string_at(const Tensor *strings, int64_t i) {
@@ -94,6 +95,8 @@ static Status *restore_run(Kernel *k) {
         if (string_at(k->in[2], i).n)
             TRY(slice_parse(string_at(k->in[2], i), &whole, &slice));
     }
+    if (!bundle_exists(string_at(k->in[0], 0)))
+        return saved_slices_restore(k, true);
     TRY(bundle_open(string_at(k->in[0], 0), &reader));
     for (int i = 0; i < k->n_out; i++) {
         TRY(context_check(k->step));
@@ -107,7 +110,7 @@ const Op op_RestoreV2 = {
                  "dtypes: list(type) >= 1; stateful",
     .doc = "Reads tensors, or slices of them, from a checkpoint.",
     .needs = "scalar(prefix), vector(tensor_names), vector(shape_and_slices)", .shape = restore_shape,
-    .cpu = ANY_TYPE(restore_run), .flags = OP_BLOCKS | OP_LATE | OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(restore_run), .flags = OP_BLOCKS | OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- names

@@ -56,5 +56,5 @@ static Status *matching_run(Kernel *k) {
 const Op op_MatchingFiles = {
     .signature = "MatchingFiles(pattern: string) -> filenames: string",
     .doc = "The names of the files that match a pattern, or any of several.", .needs = "scalar_or_vector(pattern)",
-    .shape = matching_shape, .cpu = ANY_TYPE(matching_run), .flags = OP_BLOCKS | OP_LATE | OP_STATEFUL | OP_NO_GRADIENT,
+    .shape = matching_shape, .cpu = ANY_TYPE(matching_run), .flags = OP_BLOCKS | OP_DYNAMIC_SHAPE | OP_STATEFUL | OP_NO_GRADIENT,
 };

@@ -1,15 +1,13 @@
 // AddN, AccumulateNV2 — the sum of several tensors of one shape.
-#include "graph/extents.h"
+#include "graph/rewrite.h"
 #include "loops/elementwise.h"
-#include "ops/array/pad.h"
+#include "loops/tuning.h"
 #include "ops/math/product_sum.h"
 
 typedef struct {
     ElementwiseLoop add;
     int64_t cost;    // ns
 } Adding;
-
-enum { PIECE = 4096 };  // elements that stay in the cache while all inputs are added
 
 static void add_range(void *arg, int64_t first, int64_t last) {
     Kernel *k = arg;
@@ -18,8 +16,8 @@ static void add_range(void *arg, int64_t first, int64_t last) {
     int base = 0;
     for (int i = 1; i < k->n_in; i++)
         base = k->in[i]->data == k->out[0]->data ? i : base;
-    for (int64_t at = first; at < last; at += PIECE) {
-        int64_t n = min_i64(PIECE, last - at), offset = at * add->in_size;
+    for (int64_t at = first; at < last; at += TUNED_ADD_N_PIECE) {
+        int64_t n = min_i64(TUNED_ADD_N_PIECE, last - at), offset = at * add->in_size;
         char *out = (char *)k->out[0]->data + offset;
         const char *sum = (const char *)k->in[base]->data + offset;
         for (int i = 0; i < k->n_in; i++) {
@@ -61,10 +59,10 @@ static Status *add_n_prepare(Prepare *p) {
         p->run = add_objects;
         return OK;
     }
-    NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
+    NEED(elementwise_find(&elementwise_Add, p->in[0]->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     int64_t count = shape_count(&p->out[0]->shape) * p->n_in;
-    int64_t each = elementwise_picoseconds(ELEMENTWISE_Add, &own->add);
+    int64_t each = elementwise_picoseconds(&elementwise_Add, &own->add);
     p->cost = own->cost = kernel_cost(count, each, count * own->add.in_size);
     return OK;
 }
@@ -76,44 +74,34 @@ static void add_n_grad(Formula *f) {
 
 // ---------------------------------------- sums of products
 
-static bool add_n_takes(const Node *node, const Node *before) {
+static bool takes_product(const Match *match, const Node *before) {
     return is_product_sum(before) && node_bool(before, "transpose_a") && !node_bool(before, "transpose_b") &&
-           before->n_inputs == 2 && node->n_inputs > 1;
+           before->n_inputs == 2 && match->nodes[0]->n_inputs > 1;
 }
 
-static Status *add_n_write(NodeBuilder *builder, const Node *node) {
-    const Node **products = ARENA_ARRAY(&builder->arena, const Node *, node->n_inputs);
-    NEED_MEMORY(products);
-    for (int i = 0; i < node->n_inputs; i++)
-        products[i] = node->inputs[i].node;
-    return product_sum_inputs(builder, products, node->n_inputs);
+static Status *write_products(NodeBuilder *builder, const Match *match) {
+    return product_sum_inputs(builder, match->nodes + 1, match->n - 1);
 }
 
-static const Intake of_padded = {"_PadAddN", "inputs", pad_sum_takes, pad_sum_write, NULL};
-static const Intake intake = {"_MatMulAddN", "inputs", add_n_takes, add_n_write, &of_padded};
-
-// Two of one shape: a sum that may be fused. Products stay, and what is padded: they become one.
-static void add_n_simplify(Formula *f) {
-    DType type = output_type(f->x[0]);
-    if (f->n_x != 2 || (is_padded(f->x[0].node) && is_padded(f->x[1].node)) || is_product_sum(f->x[0].node) ||
-        is_product_sum(f->x[1].node))
-        return;
-    if ((type == DT_float || type == DT_double) && outputs_have_one_shape(f->x[0], f->x[1]))
-        f->results[0] = Add(f->x[0], f->x[1]);
-}
-
-#define ADD_N .needs = "same_shape(inputs, inputs)", .shape = shape_same_all, .grad = add_n_grad, \
-    .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run), .inplace = BIT(0), .intake = &intake
+const Rewrite rewrite_products_added = {
+    .name = "sum-of-products", .kind = REWRITE_FUSE_PRODUCERS, .roots = ROOTS("AddN"),
+    .input = "inputs", .op = "_MatMulAddN", .takes = takes_product, .write = write_products,
+};
 
 const Op op_AddN = {
-    .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, complex64, "
-                 "int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, "
-                 "variant}; commutative; aggregate",
-    .doc = "Sum of all inputs, which have one shape.", ADD_N, .simplify = add_n_simplify, .flags = OP_ELEMENTWISE,
+    .signature = "AddN(inputs: N * T) -> sum: T; N: int >= 1; T: {numbers, variant}; commutative; aggregate",
+    .doc = "Sum of all inputs, which have one shape.", .needs = "same_shape(inputs, inputs)", .shape = shape_same_all,
+    .grad = add_n_grad, .prepare = add_n_prepare, .own_size = sizeof(Adding), .cpu = ANY_TYPE(add_n_run),
+    .inplace = BIT(0), .flags = OP_ELEMENTWISE,
 };
+
+static void accumulate_expand(Formula *f) {
+    f->results[0] = AddN(f->x, f->n_x);
+}
+
 const Op op_AccumulateNV2 = {
-    .signature = "AccumulateNV2(inputs: N * T) -> sum: T; N: int >= 1; T: {float, double, int32, uint8, int16, int8, "
-                 "complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, "
-                 "uint64}; shape: shape; commutative; aggregate",
-    .doc = "Sum of all inputs, which have one shape.", ADD_N,
+    .signature = "AccumulateNV2(inputs: N * T) -> sum: T; N: int >= 1; T: numbers; shape: shape; commutative; "
+                 "aggregate",
+    .doc = "Sum of all inputs, which have one shape.", .needs = "same_shape(inputs, inputs)", .shape = shape_same_all,
+    .expand = accumulate_expand,
 };

@@ -70,14 +70,17 @@ static Status *arg_prepare(Prepare *p) {
     return OK;
 }
 
-#define ARG(Name, indices, outputs, text, greatest)                                                               \
-    const Op op_##Name = {                                                                                        \
-        .signature = #Name "(input: T, dimension: Tidx) -> output: output_type; T: {float, double, int32, uint8, " \
-                           "int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, "   \
-                           "qint16, quint16, bool}; Tidx: {" indices "} = int32; output_type: {" outputs "} = int64", \
-        .doc = text, .needs = "scalar(dimension)", .shape = arg_shape, .prepare = arg_prepare,                       \
-        .own_size = sizeof(Arg), .cpu = ANY_TYPE(arg_run), .host = BIT(1), .flags = OP_NO_GRADIENT,                \
-        .row = greatest,                                                                                          \
-    };
-ARG(ArgMax, "int16, int32, int64", "int16, uint16, int32, int64", "Index of the largest element along an axis.", "max")
-ARG(ArgMin, "int32, int64", "int32, int64", "Index of the smallest element along an axis.", NULL)
+const Op op_ArgMax = {
+    .signature = "ArgMax(input: T, dimension: Tidx) -> output: output_type; T: {reals, quantized, bool}; "
+                 "Tidx: {int16, int32, int64} = int32; output_type: {int16, uint16, int32, int64} = int64",
+    .doc = "Index of the largest element along an axis.", .needs = "scalar(dimension)", .shape = arg_shape,
+    .prepare = arg_prepare, .own_size = sizeof(Arg), .cpu = ANY_TYPE(arg_run), .host = BIT(1),
+    .flags = OP_NO_GRADIENT, .row = "max",
+};
+const Op op_ArgMin = {
+    .signature = "ArgMin(input: T, dimension: Tidx) -> output: output_type; T: {reals, quantized, bool}; "
+                 "Tidx: {int32, int64} = int32; output_type: {int32, int64} = int64",
+    .doc = "Index of the smallest element along an axis.", .needs = "scalar(dimension)", .shape = arg_shape,
+    .prepare = arg_prepare, .own_size = sizeof(Arg), .cpu = ANY_TYPE(arg_run), .host = BIT(1),
+    .flags = OP_NO_GRADIENT,
+};

@@ -230,17 +230,22 @@ static Status *sparse_run(Kernel *k) {
     return count_rows(k, rows);
 }
 
-#define COUNT_BY_ROWS(Name, inputs, conditions, hosts, run)                                                        \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(" inputs ", size: Tidx, weights: T) -> output: T; Tidx: {int32, int64}; "             \
-                     "T: {int32, int64, float, double}; binary_output: bool = false",                              \
-        .doc = "How often each number below size appears in each row; each time counts as much as its weight.",    \
-        .needs = "scalar(size), " conditions, .shape = rows_shape, .prepare = rows_prepare, .own_size = sizeof(Bins), \
-        .cpu = ANY_TYPE(run), .host = hosts, .flags = OP_NO_GRADIENT,                                              \
-    };
-COUNT_BY_ROWS(RaggedBincount, "splits: int64, values: Tidx", "vector(splits)", BIT(2), ragged_run)
-COUNT_BY_ROWS(SparseBincount, "indices: int64, values: Tidx, dense_shape: int64",
-              "matrix(indices), vector(values), vector(dense_shape)", BIT(2) | BIT(3), sparse_run)
+const Op op_RaggedBincount = {
+    .signature = "RaggedBincount(splits: int64, values: Tidx, size: Tidx, weights: T) -> output: T; "
+                 "Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false",
+    .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
+    .needs = "scalar(size), vector(splits)", .shape = rows_shape, .prepare = rows_prepare, .own_size = sizeof(Bins),
+    .cpu = ANY_TYPE(ragged_run), .host = BIT(2), .flags = OP_NO_GRADIENT,
+};
+const Op op_SparseBincount = {
+    .signature = "SparseBincount(indices: int64, values: Tidx, dense_shape: int64, size: Tidx, "
+                 "weights: T) -> output: T; Tidx: {int32, int64}; T: {int32, int64, float, double}; "
+                 "binary_output: bool = false",
+    .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
+    .needs = "scalar(size), matrix(indices), vector(values), vector(dense_shape)", .shape = rows_shape,
+    .prepare = rows_prepare, .own_size = sizeof(Bins), .cpu = ANY_TYPE(sparse_run), .host = BIT(2) | BIT(3),
+    .flags = OP_NO_GRADIENT,
+};
 
 // ---------------------------------------- finding
 
@@ -254,14 +259,20 @@ static Status *bound_shape(Shapes *s) {
     return OK;
 }
 
-#define BOUND(Name, text, side)                                                                                     \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(sorted_inputs: T, values: T) -> output: out_type; T: type; out_type: {int32, int64} = int32", \
-        .doc = text, .needs = "matrix(sorted_inputs), matrix(values)", .shape = bound_shape,                         \
-        .cpu = KERNELS(REALS, bound), .flags = OP_NO_GRADIENT, .row = side,                                          \
-    };
-BOUND(LowerBound, "Where each value would be put in its sorted row, before equals.", NULL)
-BOUND(UpperBound, "Where each value would be put in its sorted row, behind equals.", "behind")
+const Op op_LowerBound = {
+    .signature = "LowerBound(sorted_inputs: T, values: T) -> output: out_type; T: type; "
+                 "out_type: {int32, int64} = int32",
+    .doc = "Where each value would be put in its sorted row, before equals.",
+    .needs = "matrix(sorted_inputs), matrix(values)", .shape = bound_shape, .cpu = KERNELS(REALS, bound),
+    .flags = OP_NO_GRADIENT,
+};
+const Op op_UpperBound = {
+    .signature = "UpperBound(sorted_inputs: T, values: T) -> output: out_type; T: type; "
+                 "out_type: {int32, int64} = int32",
+    .doc = "Where each value would be put in its sorted row, behind equals.",
+    .needs = "matrix(sorted_inputs), matrix(values)", .shape = bound_shape, .cpu = KERNELS(REALS, bound),
+    .flags = OP_NO_GRADIENT, .row = "behind",
+};
 
 static Status *bucketize_prepare(Prepare *p) {
     const AttrValue *list = node_list(p->node, "boundaries");

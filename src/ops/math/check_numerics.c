@@ -2,8 +2,10 @@
 #include "loops/elementwise.h"
 #include "ops/op.h"
 
+ELEMENTWISE(IsFinite);
+
 static Status *check_prepare(Prepare *p) {
-    NEED(elementwise_find(ELEMENTWISE_IsFinite, p->in[0]->dtype, p->own), UNIMPLEMENTED, "no kernel for type %s",
+    NEED(elementwise_find(&elementwise_IsFinite, p->in[0]->dtype, p->own), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     p->cost = shape_count(&p->in[0]->shape);
     return OK;
@@ -47,11 +49,13 @@ static void check_grad(Formula *f) {
     f->dx[0] = OpWith("CheckNumerics", ATTRS({"message", ATTR_OF_STRING(text_str(&text))}), f->dy[0]);
 }
 
-#define CHECK(Name)                                                                                                \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(tensor: T) -> output: T; T: {bfloat16, half, float, double}; message: string; stateful", \
-        .doc = "The input, which must hold neither infinities nor NaN.", .shape = shape_unchanged, .grad = check_grad, \
-        .prepare = check_prepare, .own_size = sizeof(ElementwiseLoop), .cpu = ANY_TYPE(check_run), .alias = BIT(0), \
-    };
-CHECK(CheckNumerics)
-CHECK(CheckNumericsV2)
+const Op op_CheckNumerics = {
+    .signature = "CheckNumerics(tensor: T) -> output: T; T: floats; message: string; stateful",
+    .doc = "The input, which must hold neither infinities nor NaN.", .shape = shape_unchanged, .grad = check_grad,
+    .prepare = check_prepare, .own_size = sizeof(ElementwiseLoop), .cpu = ANY_TYPE(check_run), .alias = BIT(0),
+};
+const Op op_CheckNumericsV2 = {
+    .signature = "CheckNumericsV2(tensor: T) -> output: T; T: floats; message: string; stateful",
+    .doc = "The input, which must hold neither infinities nor NaN.", .shape = shape_unchanged, .grad = check_grad,
+    .prepare = check_prepare, .own_size = sizeof(ElementwiseLoop), .cpu = ANY_TYPE(check_run), .alias = BIT(0),
+};

@@ -32,18 +32,30 @@ static void angle_grad(Formula *f) {  // -dy / (imaginary + i real)
     f->dx[0] = Mul(Neg(whole(f, dy, ZerosLike(dy))), Reciprocal(turned));
 }
 
-#define PART(Name, in, out, text, gradient)                                                                      \
-    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};                                         \
-    const Op op_##Name = {                                                                                       \
-        .signature = #Name "(" #in ": T) -> " #out ": Tout; T: {complex64, complex128} = complex64; "             \
-                           "Tout: {float, double} = float",                                                      \
-        .doc = text, .shape = shape_unchanged, .grad = gradient, .prepare = part_prepare,                         \
-        .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Name##_row,               \
-    };
-PART(Real, input, output, "Real part.", real_grad)
-PART(Imag, input, output, "Imaginary part.", imag_grad)
-PART(ComplexAbs, x, y, "Absolute value of a complex number.", abs_grad)
-PART(Angle, input, output, "Angle of a complex number.", angle_grad)
+ELEMENTWISE_ROW(Real)
+const Op op_Real = {
+    .signature = "Real(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
+    .doc = "Real part.", .shape = shape_unchanged, .grad = real_grad, .prepare = part_prepare,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Real_row,
+};
+ELEMENTWISE_ROW(Imag)
+const Op op_Imag = {
+    .signature = "Imag(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
+    .doc = "Imaginary part.", .shape = shape_unchanged, .grad = imag_grad, .prepare = part_prepare,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Imag_row,
+};
+ELEMENTWISE_ROW(ComplexAbs)
+const Op op_ComplexAbs = {
+    .signature = "ComplexAbs(x: T) -> y: Tout; T: complexes = complex64; Tout: {float, double} = float",
+    .doc = "Absolute value of a complex number.", .shape = shape_unchanged, .grad = abs_grad, .prepare = part_prepare,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &ComplexAbs_row,
+};
+ELEMENTWISE_ROW(Angle)
+const Op op_Angle = {
+    .signature = "Angle(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
+    .doc = "Angle of a complex number.", .shape = shape_unchanged, .grad = angle_grad, .prepare = part_prepare,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Angle_row,
+};
 
 // ---------------------------------------- Complex
 
@@ -85,7 +97,7 @@ static void complex_grad(Formula *f) {
 
 const Op op_Complex = {
     .signature = "Complex(real: T, imag: T) -> out: Tout; T: {float, double} = float; "
-                 "Tout: {complex64, complex128} = complex64",
+                 "Tout: complexes = complex64",
     .doc = "Complex numbers of real and imaginary parts, with broadcasting.", .shape = shape_broadcast_all,
     .grad = complex_grad, .prepare = complex_prepare, .own_size = sizeof(Pairing), .cpu = ANY_TYPE(complex_run),
 };

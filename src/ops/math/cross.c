@@ -29,9 +29,7 @@ static void cross_grad(Formula *f) {
 }
 
 const Op op_Cross = {
-    .signature =
-        "Cross(a: T, b: T) -> product: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, "
-                 "half, uint32, uint64}",
+    .signature = "Cross(a: T, b: T) -> product: T; T: reals",
     .doc = "The cross product of vectors of three elements.",
     .needs = "rank(a) >= 1, same_shape(a, b), dim(a, -1) == 3, dim(b, -1) == 3", .shape = shape_same_all,
     .grad = cross_grad, .cpu = KERNELS(REALS, cross),

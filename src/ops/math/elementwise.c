@@ -4,8 +4,10 @@
 // tensor), or rows that broadcast. Elements that have no result (an integer divided by zero) are an error.
 #include "ops/math/elementwise.h"
 
+ELEMENTWISE(Pow);
+
 static Status *check_faults(const Elementwise *e, int64_t faults) {
-    NEED(faults == 0, INVALID_ARGUMENT, "%s", e->op == ELEMENTWISE_Pow
+    NEED(faults == 0, INVALID_ARGUMENT, "%s", e->op == &elementwise_Pow
          ? "Integers to negative integer powers are not allowed" : "Integer division by zero");
     return OK;
 }
@@ -80,7 +82,7 @@ Status *elementwise_prepare(Prepare *p) {
     Elementwise *e = p->own;
     DType dtype = p->in[0]->dtype;
     e->op = row->op;
-    if (dtype == DT_string && row->op == ELEMENTWISE_Add) {
+    if (dtype == DT_string && row->op == &elementwise_Add) {
         p->run = join_strings;
         return OK;
     }

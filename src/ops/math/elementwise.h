@@ -5,14 +5,18 @@
 
 // Op.row of every op of the two families.
 typedef struct {
-    ElementwiseOp op;
+    const ElementwiseOp *op;
     const char *parameter;   // the attribute that is the loop's parameter, or NULL
 } ElementwiseRow;
+
+#define ELEMENTWISE_ROW(Name) \
+    ELEMENTWISE(Name);        \
+    static const ElementwiseRow Name##_row = {&elementwise_##Name, NULL};
 
 // What prepare leaves: the loop, and how the inputs are walked.
 typedef struct {
     ElementwiseLoop loop;
-    ElementwiseOp op;
+    const ElementwiseOp *op;
     int64_t count;
     int64_t cost;            // ns
     int64_t sa, sb;          // strides of a flat walk
@@ -31,9 +35,9 @@ int64_t broadcast_place(const Shape *out, const int64_t *step, int64_t i);
     .prepare = elementwise_prepare, .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat)
 
 // Ops that are another's loop under a second name.
-#define ELEMENTWISE_AddV2 ELEMENTWISE_Add
-#define ELEMENTWISE_RealDiv ELEMENTWISE_Div
-#define ELEMENTWISE_Mod ELEMENTWISE_TruncateMod
-#define ELEMENTWISE_Inv ELEMENTWISE_Reciprocal
-#define ELEMENTWISE_InvGrad ELEMENTWISE_ReciprocalGrad
-#define ELEMENTWISE_Rint ELEMENTWISE_Round
+#define elementwise_AddV2 elementwise_Add
+#define elementwise_RealDiv elementwise_Div
+#define elementwise_Mod elementwise_TruncateMod
+#define elementwise_Inv elementwise_Reciprocal
+#define elementwise_InvGrad elementwise_ReciprocalGrad
+#define elementwise_Rint elementwise_Round

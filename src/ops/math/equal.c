@@ -48,7 +48,7 @@ static Status *equal_prepare(Prepare *p) {
     const ElementwiseRow *row = node_op(p->node)->row;
     Shape both;
     Status *status = shape_broadcast(&p->in[0]->shape, &p->in[1]->shape, &both);
-    own->wanted = row->op == ELEMENTWISE_Equal;
+    own->wanted = row->op == &elementwise_Equal;
     own->answer = !own->wanted;
     if (status) {
         status_free(status);
@@ -63,12 +63,16 @@ static Status *equal_prepare(Prepare *p) {
     return OK;
 }
 
-#define EQUALITY(Name, text)                                                                                       \
-    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};                                           \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",  \
-        .doc = text, .shape = equal_shape, .prepare = equal_prepare, .own_size = sizeof(Equality),                 \
-        .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT, .row = &Name##_row,                         \
-    };
-EQUALITY(Equal, "Whether the elements are equal.")
-EQUALITY(NotEqual, "Whether the elements differ.")
+ELEMENTWISE_ROW(Equal)
+const Op op_Equal = {
+    .signature = "Equal(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",
+    .doc = "Whether the elements are equal.", .shape = equal_shape, .prepare = equal_prepare,
+    .own_size = sizeof(Equality), .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT, .row = &Equal_row,
+};
+ELEMENTWISE_ROW(NotEqual)
+const Op op_NotEqual = {
+    .signature = "NotEqual(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",
+    .doc = "Whether the elements differ.", .shape = equal_shape, .prepare = equal_prepare,
+    .own_size = sizeof(Equality), .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT,
+    .row = &NotEqual_row,
+};

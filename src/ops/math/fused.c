@@ -3,6 +3,7 @@
 
 #include "loops/move.h"
 #include "loops/tile.h"
+#include "loops/tuning.h"
 #include "ops/math/elementwise.h"
 
 typedef struct {
@@ -62,16 +63,15 @@ static Status *prepare_input(Prepare *p, Fused *fused, int i) {
 }
 
 static Status *find_loop(Str name, DType dtype, TileStep *step, int32_t *picoseconds) {
-    enum { SELECT_PICOSECONDS = 60 };
     if (str_is(name, "Select") || str_is(name, "SelectV2")) {
         uint8_t size = (uint8_t)dtype_size(dtype);
         step->loop = (ElementwiseLoop){.in_size = size, .out_size = size, .arity = 2};
         step->select = elementwise_select(size);
-        *picoseconds += SELECT_PICOSECONDS;
+        *picoseconds += TUNED_SIMPLE;
         return OK;
     }
-    ElementwiseOp op = str_is(name, "AddN") ? ELEMENTWISE_Add : elementwise_named(name);
-    NEED(op != ELEMENTWISE_OPS && elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
+    const ElementwiseOp *op = str_is(name, "AddN") ? &elementwise_Add : elementwise_named(name);
+    NEED(elementwise_find(op, dtype, &step->loop), INTERNAL, "no loop for %.*s",
          STR_ARGS(name));
     *picoseconds += elementwise_picoseconds(op, &step->loop);
     return OK;

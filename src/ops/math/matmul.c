@@ -4,6 +4,7 @@
 // adjoints are conjugated. Integers wrap, so the low bits are right. Float products go to oneDNN where it is
 // (matmul_library.c). _FusedMatMul is MatMul with what follows it.
 #include "ops/math/matmul.h"
+#include "loops/tuning.h"
 
 // ---------------------------------------- shapes
 
@@ -252,16 +253,16 @@ static Status *product_prepare(Prepare *p) {
              "no cast");
     }
     if (conjugates)
-        NEED(elementwise_find(ELEMENTWISE_Conj, dtype, &own->conjugate), INTERNAL, "no conjugate");
+        NEED(elementwise_find(&elementwise_Conj, dtype, &own->conjugate), INTERNAL, "no conjugate");
     double ns = (double)shape_count(c) * (double)shape.k / products_per_ns(compute);
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
     int64_t units = own->products * own->plan.units;
     own->cost = units > 0 ? p->cost / units + 1 : 1;
     p->how = "loops";
     bool fused = own->epilogue.bias || own->epilogue.activation;
-    if (own->products == 1 && !own->widen && !conjugates && (p->cost < KERNEL_WORTH_SHARING || threads == 1))
+    if (own->products == 1 && !own->widen && !conjugates && (p->cost < TUNED_SHARE_AWAKE || threads == 1))
         p->run = fused ? small_fused_run : small_run;
-    return matmul_choose_library(p, &shape, p->cost < KERNEL_WORTH_SHARING ? 1 : threads);
+    return matmul_choose_library(p, &shape, p->cost < TUNED_SHARE_AWAKE ? 1 : threads);
 }
 
 // ---------------------------------------- a product and what follows it
@@ -279,10 +280,6 @@ static Status *fused_shape(Shapes *s) {
     return OK;
 }
 
-static void fused_simplify(Formula *f) {
-    epilogue_simplify(f, "MatMul", false);
-}
-
 static Status *fused_prepare(Prepare *p) {
     Product *own = p->own;
     TRY(epilogue_of_node(p->node, &own->epilogue));
@@ -292,11 +289,6 @@ static Status *fused_prepare(Prepare *p) {
         TRY(epilogue_activation(&own->epilogue, p->out[0]->dtype, &own->activation));
     return product_prepare(p);
 }
-
-static bool product_takes(Node *const *chain, int n, const Node *next) {
-    return epilogue_takes(chain, n, next, false);
-}
-static const Contraction contraction = {"_FusedMatMul", product_takes, epilogue_write};
 
 // ---------------------------------------- gradients
 
@@ -325,39 +317,37 @@ static void batch_grad(Formula *f) {
 
 const Op op_MatMul = {
     .signature =
-        "MatMul(a: T, b: T) -> product: T; transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, "
-                 "half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
+        "MatMul(a: T, b: T) -> product: T; transpose_a: bool = false; transpose_b: bool = false; "
+        "T: {floats, int32, int64, unsigned_integers, complexes}; "
                  "grad_a: bool = false; grad_b: bool = false",
     .doc = "Product of two matrices.", .needs = "matrix(a), matrix(b)", .grad = matmul_grad, PRODUCT,
-    .row = &matmul_row, .contraction = &contraction,
+    .row = &matmul_row,
 };
 const Op op__FusedMatMul = {
     .signature = "_FusedMatMul(a: T, b: T, args: num_args * T) -> product: T; transpose_a: bool = false; "
-                 "transpose_b: bool = false; T: {bfloat16, half, float, double}; num_args: int >= 0; "
+                 "transpose_b: bool = false; T: floats; num_args: int >= 0; "
                  "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
     .doc = "A product of two matrices, then what fused_ops says: BiasAdd and an activation.",
     .needs = "matrix(a), matrix(b)", .shape = fused_shape, .prepare = fused_prepare, PRODUCT_KERNEL, .row = &matmul_row,
-    .simplify = fused_simplify,
 };
 const Op op_BatchMatMul = {
-    .signature = "BatchMatMul(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int32, int64, complex64, "
-                 "complex128}; adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
+    .signature = "BatchMatMul(x: T, y: T) -> output: T; T: {floats, int32, int64, complexes}; adj_x: bool = false; "
+                 "adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
     .doc = "Products of the matrices in two tensors of equal leading dimensions.",
     .needs = "rank(x) >= 2, rank(y) >= 2, same_rank(x, y)", .grad = batch_grad, PRODUCT, .row = &batch_row,
 };
 const Op op_BatchMatMulV2 = {
     .signature =
-        "BatchMatMulV2(x: T, y: T) -> output: T; T: {bfloat16, half, float, double, int16, int32, int64, uint8, "
-                 "uint16, uint32, uint64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false; "
+        "BatchMatMulV2(x: T, y: T) -> output: T; T: {floats, int16, int32, int64, unsigned_integers, complexes}; "
+        "adj_x: bool = false; adj_y: bool = false; "
                  "grad_x: bool = false; grad_y: bool = false",
     .doc = "Products of the matrices in two tensors, whose leading dimensions broadcast.",
     .needs = "rank(x) >= 2, rank(y) >= 2", .grad = batch_grad, PRODUCT, .row = &batch_v2_row,
 };
 const Op op_BatchMatMulV3 = {
-    .signature = "BatchMatMulV3(x: Ta, y: Tb) -> output: Tout; Ta: {bfloat16, half, float, double, uint8, int8, int16, "
-                 "int32, int64, complex64, complex128}; Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, "
-                 "int64, complex64, complex128}; Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, "
-                 "complex128}; adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
+    .signature = "BatchMatMulV3(x: Ta, y: Tb) -> output: Tout; Ta: {floats, uint8, signed_integers, complexes}; "
+                 "Tb: {floats, uint8, signed_integers, complexes}; Tout: {floats, int16, int32, int64, complexes}; "
+                 "adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
     .doc = "Products of the matrices in two tensors of one type, given as another.",
     .needs = "rank(x) >= 2, rank(y) >= 2", .grad = batch_grad, PRODUCT, .row = &batch_v2_row,
 };

@@ -2,46 +2,29 @@
 //
 // Few rows against weights that have to be brought from far are where a packed layout pays: twice as fast and more, at
 // 64 rows a tenth. Packing costs as much as a call or several, so it is done for weights that were seen twice, and
-// kept. Measured on Zen 4 with one thread. A single row is a matter of memory, where the loops are as fast.
+// kept. A single row is a matter of memory, where the loops are as fast.
 #include <string.h>
 
 #include "loops/level/table.h"
+#include "loops/tuning.h"
 #include "ops/math/matmul.h"
 
-enum {
-    WORTH_THE_LIBRARY = 1 << 16,         // multiplications; below, the loops are as fast or faster
-    WORTH_ANOTHER_OBJECT = 1 << 24,      // ... where shapes change from call to call, and an object lasts for one
-    WORTH_IN_A_BATCH = 1 << 15,          // ... of each product of a batch
-    WORTH_PARTS = 1 << 19,               // ... and other threads, each with rows of its own: 10 us
-    WORTH_A_GANG = 3 << 19,              // ... or all at once: below 30 us one is as fast, even where they are awake
-    PART_ROWS = 16,                      // no part has fewer
-    MOST_ROWS_PACKED = 63,
-    PACKING_ROWS = 48,                   // that packing for the loops takes as long as it saves; a loop may be short
-};
-
-// With vectors of 256 bits, against the library's older way. GFLOP/s of the loops and of the library, of 104 (Zen 3,
-// one thread), m n k: it reads rows of b that lie 2 KiB apart, or a multiple, as slowly as the loops would without
-// packing: 128 1024 1024 81 and 45, 64 2048 256 86 and 46, 16 2048 1024 55 and 43. A transposed a: 784 256 128 94 and
-// 85, 512 512 128 94 and 60. Small products are a matter of its call: 8 128 64 83 and 56. With other rows it leads, 256
-// 1000 1000 89 and 93, or is at most 4 % behind on one thread and as fast or faster on two: 128 256 784 90 and 87, 320
-// 10000 512 92 and 88.
+// With vectors of 256 bits, against the library's older way.
 static bool narrow_loops_are_faster(const GemmShape *s) {
-    enum { APART = 512, FEW_ROWS = 8, COLUMNS = 64, SMALL = 1 << 14 };   // elements
+    const Tuning *t = tuning();
     double work = (double)s->m * (double)s->n * (double)s->k;
-    if (loops_table()->level != 3 || s->tb || s->n < COLUMNS)
+    if (s->tb || s->n < t->loops_columns)
         return false;
-    if (work < WORTH_A_GANG)
-        return work < WORTH_PARTS && (double)s->k * (double)s->n <= SMALL;
-    return s->ta || (s->ldb % APART == 0 && s->m >= FEW_ROWS);
+    if (work < t->product_gang)
+        return work < t->product_parts && (double)s->k * (double)s->n <= t->loops_small;
+    return s->ta || (s->ldb * (int64_t)sizeof(float) % t->loops_apart == 0 && s->m >= t->loops_apart_rows);
 }
 
-// Where the library (2.6) has brgemm alone, the loops are faster with a large second factor: 5 % and more, 7 % where
-// that is transposed. Its older way packs as they do.
+// Where the library (2.6) has brgemm alone. Its older way packs as our loops do.
 static bool wide_loops_are_faster(const GemmShape *s, const OnednnOp *library) {
-    enum { LARGE = 1 << 18, ROWS = 64 };   // elements
-    static const char brgemm[] = "brg:";
-    return s->m >= ROWS && (double)s->n * (double)s->k >= LARGE &&
-        !strncmp(onednn_name(library), brgemm, sizeof brgemm - 1);
+    const Tuning *t = tuning();
+    return s->m >= t->loops_large_rows && (double)s->n * (double)s->k >= t->loops_large &&
+           !strncmp(onednn_name(library), TUNED_BRGEMM, sizeof TUNED_BRGEMM - 1);
 }
 
 static bool loops_are_faster(const GemmShape *s, const OnednnOp *library) {
@@ -123,7 +106,7 @@ static void pack_for_loops(Prepare *p, const GemmShape *shape) {
         return;
     own->packs = true;
     packing_init(p, 1, gemm_packed_bytes(&own->packed_plan), pack_panels, &own->packed_plan, &own->packing);
-    own->packing.after = (int32_t)max_i64(1, PACKING_ROWS / shape->m);
+    own->packing.after = (int32_t)max_i64(1, tuning()->product_packing_rows / shape->m);
 }
 
 static bool pays(Prepare *p, const GemmShape *shape) {
@@ -136,8 +119,8 @@ static bool pays(Prepare *p, const GemmShape *shape) {
     double each = (double)shape->m * (double)shape->n * (double)shape->k, work = each * (double)plan->batch;
     if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || shape->m == 1 || shape->n == 1)
         return false;
-    double least = again ? (double)WORTH_ANOTHER_OBJECT : (double)WORTH_THE_LIBRARY;
-    return work >= least && (plan->batch == 1 || each >= (double)WORTH_IN_A_BATCH);
+    double least = again ? tuning()->product_library_anew : tuning()->product_library;
+    return work >= least && (plan->batch == 1 || each >= tuning()->product_library_each);
 }
 
 // What the library can't do fast on its way out is done behind it.
@@ -157,9 +140,9 @@ static size_t larger(size_t a, size_t b) {
 static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, bool *out) {
     Product *own = p->own;
     double work = (double)shape->m * (double)shape->n * (double)shape->k;
-    int64_t parts = min_i64(threads, shape->m / PART_ROWS);
+    int64_t parts = min_i64(threads, shape->m / tuning()->product_part_rows);
     *out = false;
-    if (own->plan.batch != 1 || work < WORTH_PARTS || work >= WORTH_A_GANG || parts < 2)
+    if (own->plan.batch != 1 || work < tuning()->product_parts || work >= tuning()->product_gang || parts < 2)
         return OK;
     GemmShape part = *shape;
     part.m = div_up(shape->m, parts);
@@ -196,14 +179,14 @@ static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, boo
 
 Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
     Product *own = p->own;
-    bool pack = own->plan.batch == 1 && shape->m <= MOST_ROWS_PACKED && packing_may_keep(p, 1);
+    bool pack = own->plan.batch == 1 && shape->m <= tuning()->product_packed_rows && packing_may_keep(p, 1);
     if (!pays(p, shape))
         return OK;
     bool in_parts;
     TRY(choose_parts(p, shape, pack ? 1 : threads, &in_parts));
     if (in_parts)
         return OK;
-    if ((double)shape->m * (double)shape->n * (double)shape->k * (double)own->plan.batch < WORTH_A_GANG)
+    if ((double)shape->m * (double)shape->n * (double)shape->k * (double)own->plan.batch < tuning()->product_gang)
         threads = 1;
     Epilogue epilogue = own->epilogue;
     OnednnOp *library = make(&own->plan, shape, &epilogue, false, threads);

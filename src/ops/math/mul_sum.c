@@ -1,7 +1,9 @@
-// _MulSum — the products of two tensors, summed along the last axis: one pass instead of two. A product that is summed,
-// or multiplied with a column of ones, as TensorFlow's Python writes it, becomes one.
+// _MulSum — the products of two tensors, summed along the last axis: one pass instead of two. A product that is
+// summed becomes one.
+#include "graph/extents.h"
+#include "graph/rewrite.h"
 #include "loops/reduce.h"
-#include "ops/math/mul_sum.h"
+#include "ops/op.h"
 
 typedef struct {
     DotsFn dots;
@@ -55,47 +57,36 @@ const Op op__MulSum = {
 
 // ---------------------------------------- what becomes one
 
-bool is_constant_ones(const Tensor *value) {
-    if (!value || (value->dtype != DT_float && value->dtype != DT_double))
-        return false;
-    for (int64_t i = 0, n = tensor_count(value); i < n; i++)
-        if (value->dtype == DT_float ? ((const float *)value->data)[i] != 1 : ((const double *)value->data)[i] != 1)
-            return false;
-    return true;
-}
-
 // Whether `node` sums its input 0 along the last axis alone.
 static bool sums_rows(const Node *node, const Shape *shape) {
-    const Tensor *by = node->n_inputs == 2 ? output_constant(node->inputs[1]) : NULL;
-    if (by && str_is(node->type->name, "MatMul"))
-        return !node_bool(node, "transpose_a") && is_constant_ones(by) &&
-            tensor_count(by) == shape->dims[shape->rank - 1];
-    if (!by || !str_is(node->type->name, "Sum") || tensor_count(by) != 1)
+    const Tensor *by = str_is(node->type->name, "Sum") ? output_constant(node->inputs[1]) : NULL;
+    if (!by || tensor_count(by) != 1)
         return false;
     int64_t axis = tensor_int(by, 0);
     return axis == -1 || axis == shape->rank - 1;
 }
 
 // Short rows gain nothing, long ones are summed with more care.
-static bool takes_sum(Node *const *chain, int n, const Node *next) {
+static bool takes_sum(const Match *match, const Node *next) {
     enum { SHORTEST = 32, LONGEST = 1024 };
-    const Node *product = chain[0];
+    const Node *product = match->nodes[0];
     const Shape *shape = &product->output_shapes[0];
-    DType type = product->output_types[0];
-    if (n != 1 || !str_is(product->type->name, "Mul") || (type != DT_float && type != DT_double) || shape->rank < 1)
+    if (match->n != 1 || shape->rank < 1)
         return false;
     int64_t width = shape->dims[shape->rank - 1];
     return width >= SHORTEST && width <= LONGEST && next->inputs[0].node == product && sums_rows(next, shape) &&
            outputs_have_one_shape(product->inputs[0], product->inputs[1]);
 }
 
-static Status *write_sum(NodeBuilder *builder, Node *const *chain, int n) {
-    const Node *last = chain[n - 1];
-    AttrValue keeps = {.kind = ATTR_BOOL, .b = str_is(last->type->name, "MatMul") || node_bool(last, "keep_dims")};
-    builder_input(builder, chain[0]->inputs[0]);
-    builder_input(builder, chain[0]->inputs[1]);
-    builder_attr(builder, STR("keep_dims"), &keeps);
+static Status *write_sum(NodeBuilder *builder, const Match *match) {
+    const Node *product = match->nodes[0], *sum = match->nodes[1];
+    builder_input(builder, product->inputs[0]);
+    builder_input(builder, product->inputs[1]);
+    builder_attr(builder, STR("keep_dims"), node_attr_find(sum, "keep_dims"));
     return OK;
 }
 
-const Contraction products_summed = {"_MulSum", takes_sum, write_sum};
+const Rewrite rewrite_product_summed = {
+    .name = "sum-of-products", .kind = REWRITE_FUSE_READERS, .roots = ROOTS("Mul"), .op = "_MulSum", .takes = takes_sum,
+    .write = write_sum,
+};

@@ -1,6 +1,9 @@
 // LeakyRelu, LeakyReluGrad, ApproximateEqual, ClipByValue — elementwise ops with a parameter or a third input.
 #include "ops/math/elementwise.h"
-#include "ops/nn/epilogue.h"
+
+ELEMENTWISE(ApproximateEqual);
+ELEMENTWISE(LeakyRelu);
+ELEMENTWISE(LeakyReluGrad);
 
 static void leaky_grad(Formula *f) {
     f->dx[0] = Like("LeakyReluGrad", f->dy[0], f->x[0]);
@@ -10,28 +13,25 @@ static void leaky_grad_grad(Formula *f) {
     f->dx[1] = ZerosLike(f->x[1]);
 }
 
-static const ElementwiseRow LeakyRelu_row = {ELEMENTWISE_LeakyRelu, "alpha"};
+static const ElementwiseRow LeakyRelu_row = {&elementwise_LeakyRelu, "alpha"};
 const Op op_LeakyRelu = {
-    .signature =
-        "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: {half, bfloat16, float, double} = float",
+    .signature = "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: floats_half_first = float",
     .doc = "The element where it is positive, else alpha times it.", .shape = shape_unchanged, .grad = leaky_grad,
     ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE, .row = &LeakyRelu_row,
-    .simplify = epilogue_before_reshape,
 };
-static const ElementwiseRow LeakyReluGrad_row = {ELEMENTWISE_LeakyReluGrad, "alpha"};
+static const ElementwiseRow LeakyReluGrad_row = {&elementwise_LeakyReluGrad, "alpha"};
 const Op op_LeakyReluGrad = {
     .signature = "LeakyReluGrad(gradients: T, features: T) -> backprops: T; alpha: float = 0.2; "
-                 "T: {half, bfloat16, float, double} = float",
+                 "T: floats_half_first = float",
     .doc = "Gradient of LeakyRelu: the gradient, times alpha where the feature is not positive.",
     .needs = "same_shape(gradients, features)", .shape = shape_same_all, .grad = leaky_grad_grad, ELEMENTWISE_FAMILY,
     .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &LeakyReluGrad_row,
 };
 
-static const ElementwiseRow ApproximateEqual_row = {ELEMENTWISE_ApproximateEqual, "tolerance"};
+static const ElementwiseRow ApproximateEqual_row = {&elementwise_ApproximateEqual, "tolerance"};
 const Op op_ApproximateEqual = {
     .signature =
-        "ApproximateEqual(x: T, y: T) -> z: bool; T: {float, double, int32, uint8, int16, int8, complex64, int64, "
-                 "qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; "
+        "ApproximateEqual(x: T, y: T) -> z: bool; T: numbers; "
                  "tolerance: float = 1e-05; commutative",
     .doc = "Whether the elements differ by less than the tolerance.", .needs = "same_shape(x, y)",
     .shape = shape_same_all, ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &ApproximateEqual_row,
@@ -73,8 +73,8 @@ static Status *clip_shape(Shapes *s) {
 static Status *clip_prepare(Prepare *p) {
     Clipping *own = p->own;
     DType dtype = p->in[0]->dtype;
-    NEED(elementwise_find(ELEMENTWISE_Maximum, dtype, &own->low) &&
-         elementwise_find(ELEMENTWISE_Minimum, dtype, &own->high),
+    NEED(elementwise_find(&elementwise_Maximum, dtype, &own->low) &&
+         elementwise_find(&elementwise_Minimum, dtype, &own->high),
          UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     own->step_low = shape_count(&p->in[1]->shape) != 1;
     own->step_high = shape_count(&p->in[2]->shape) != 1;
@@ -91,10 +91,7 @@ static void clip_grad(Formula *f) {
 }
 
 const Op op_ClipByValue = {
-    .signature =
-        "ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T; T: {float, double, int32, uint8, "
-                 "int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, "
-                 "half, uint32, uint64}",
+    .signature = "ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T; T: numbers",
     .doc = "The elements, brought between a least and a greatest value.", .shape = clip_shape, .grad = clip_grad,
     .prepare = clip_prepare, .own_size = sizeof(Clipping), .cpu = ANY_TYPE(clip_run),
 };

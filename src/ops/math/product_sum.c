@@ -6,12 +6,7 @@
 
 #include <string.h>
 
-
-enum {
-    BLOCK = 1 << 18,             // elements: what the second level of cache holds
-    LONG_ROW = 4096,             // a block's rows are no longer
-    WORTH_THE_LIBRARY = 1 << 16, // multiplications of a block
-};
+#include "loops/tuning.h"
 
 // ---------------------------------------- shapes
 
@@ -37,10 +32,10 @@ static void free_library(void *op) {
 }
 
 static void cut(ProductSum *s, int threads) {
-    s->across = max_i64(1, div_up(s->n, LONG_ROW));
+    s->across = max_i64(1, div_up(s->n, TUNED_PRODUCT_SUM_ROW));
     s->columns = (int64_t)round_up((size_t)div_up(s->n, s->across), 16);
     s->columns = min_i64(max_i64(s->columns, 1), max_i64(s->n, 1));
-    int64_t most = max_i64(16, BLOCK / s->columns);
+    int64_t most = max_i64(16, TUNED_PRODUCT_SUM_BLOCK / s->columns);
     int64_t wanted = s->across == 1 ? max_i64(threads, 1) : 1;   // no fewer blocks than threads, where that is worth it
     s->rows = min_i64(most, max_i64(16, div_up(s->m, wanted)));
     s->rows = min_i64(s->rows, max_i64(s->m, 1));
@@ -53,7 +48,7 @@ static void cut(ProductSum *s, int threads) {
 static Status *choose_library(Prepare *p, ProductSum *s, size_t *work) {
     const GemmShape *shape = &s->plan.shape;
     if (p->in[s->first]->dtype != DT_float || shape->m == 1 || shape->n == 1 ||
-        (double)shape->m * (double)shape->n * (double)shape->k < WORTH_THE_LIBRARY)
+        (double)shape->m * (double)shape->n * (double)shape->k < tuning()->product_library)
         return OK;
     s->library = onednn_matmul(1, shape, NULL, false, 1);
     if (!s->library)
@@ -96,7 +91,7 @@ Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s
     int threads = p->threads < 1 ? 1 : p->threads;
     double ns = (double)s->m * (double)s->n * (double)(k + 8) / 50;
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
-    threads = ns < KERNEL_WORTH_SHARING ? 1 : threads;
+    threads = ns < TUNED_SHARE_AWAKE ? 1 : threads;
     cut(s, threads);
     int64_t ld_a = ta ? s->m : k, ld_b = tb ? k : s->n;
     GemmShape shape = {.m = s->rows, .n = s->columns, .k = k, .lda = ld_a, .ldb = ld_b,
@@ -241,7 +236,7 @@ bool is_product_sum(const Node *node) {
     return is_product(node) || is_sum_node(node);
 }
 
-Status *product_sum_inputs(NodeBuilder *builder, const Node *const *products, int n) {
+Status *product_sum_inputs(NodeBuilder *builder, Node *const *products, int n) {
     int terms = is_sum_node(products[0]) ? products[0]->n_inputs / 2 : n;
     Output *factors = ARENA_ARRAY(&builder->arena, Output, 2 * terms);
     NEED_MEMORY(factors);
@@ -274,7 +269,7 @@ static Status *sum_run(Kernel *k) {
 }
 
 const Op op__MatMulAddN = {
-    .signature = "_MatMulAddN(a: N * T, b: N * T) -> sum: T; N: int >= 1; T: {half, bfloat16, float, double}; "
+    .signature = "_MatMulAddN(a: N * T, b: N * T) -> sum: T; N: int >= 1; T: floats_half_first; "
                  "transpose_a: bool = false; transpose_b: bool = false",
     .doc = "Sum of matrix products.", .shape = sum_shape, .prepare = sum_prepare, .own_size = sizeof(ProductSum),
     .cpu = ANY_TYPE(sum_run),

@@ -47,4 +47,4 @@ void product_sum_add(Kernel *k, const ProductSum *sum, double scale, void *to);
 // The node is a product of floats, or a sum of such.
 bool is_product_sum(const Node *node);
 // Its terms as the last two lists of a node that takes them in, and the attributes N, transpose_a and transpose_b.
-FALLIBLE Status *product_sum_inputs(NodeBuilder *builder, const Node *const *products, int n);
+FALLIBLE Status *product_sum_inputs(NodeBuilder *builder, Node *const *products, int n);

@@ -243,26 +243,8 @@ static void norm_grad(Formula *f) {  // dy x / y
     f->dx[0] = Mul(f->x[0], DivNoNan(dy, y));
 }
 
-// Over no axis all but the norm, which takes the absolute value, give what they were given. The sum of what was negated
-// is the sum, negated, but for the sign of zero.
-static void reduction_simplify(Formula *f) {
-    const Tensor *axes = output_constant(f->x[1]);
-    ReduceOp op = *(const ReduceOp *)node_op(f->node)->row;
-    const Node *from = f->x[0].node;
-    if (axes && !tensor_count(axes) && op != REDUCE_NORM)
-        f->results[0] = f->x[0];
-    else if (op == REDUCE_SUM && str_is(from->type->name, "Neg") && !from->n_controls && from->uses.n == 1)
-        f->results[0] = Neg(Sum(from->inputs[0], f->x[1], node_bool(f->node, "keep_dims")));
-}
-
 // ---------------------------------------- the ops
 
-#define NUMBERS_TEXT                                                                                          \
-    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "  \
-    "quint16, uint16, complex128, half, uint32, uint64}"
-#define ORDERED_TEXT                                                                                          \
-    "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, " \
-    "qint32, qint16, quint16}"
 
 #define REDUCTION(Name, WORD, types, text, gradient)                                                             \
     static const ReduceOp Name##_row = REDUCE_##WORD;                                                            \
@@ -271,26 +253,31 @@ static void reduction_simplify(Formula *f) {
                            "; Tidx: {int32, int64} = int32",                                                     \
         .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape, .grad = gradient,     \
         .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),              \
-        .inplace = BIT(0), .host = BIT(1), .row = &Name##_row, .simplify = reduction_simplify,                    \
+        .inplace = BIT(0), .host = BIT(1), .row = &Name##_row,                                                    \
     };
-REDUCTION(Sum, SUM, NUMBERS_TEXT, "Sum of the elements along the given axes.", sum_grad)
-REDUCTION(Mean, MEAN, NUMBERS_TEXT, "Mean of the elements along the given axes.", mean_grad)
-REDUCTION(Prod, PROD, NUMBERS_TEXT, "Product of the elements along the given axes.", prod_grad)
-REDUCTION(Max, MAX, ORDERED_TEXT, "Largest element along the given axes.", extreme_grad)
-REDUCTION(Min, MIN, ORDERED_TEXT, "Smallest element along the given axes.", extreme_grad)
-REDUCTION(EuclideanNorm, NORM, NUMBERS_TEXT, "Square root of the sum of squares along the given axes.", norm_grad)
+REDUCTION(Sum, SUM, "numbers", "Sum of the elements along the given axes.", sum_grad)
+REDUCTION(Mean, MEAN, "numbers", "Mean of the elements along the given axes.", mean_grad)
+REDUCTION(Prod, PROD, "numbers", "Product of the elements along the given axes.", prod_grad)
+REDUCTION(Max, MAX, "{reals, quantized}", "Largest element along the given axes.", extreme_grad)
+REDUCTION(Min, MIN, "{reals, quantized}", "Smallest element along the given axes.", extreme_grad)
+REDUCTION(EuclideanNorm, NORM, "numbers", "Square root of the sum of squares along the given axes.", norm_grad)
 
-#define REDUCTION_OF_BOOL(Name, WORD, text)                                                                     \
-    static const ReduceOp Name##_row = REDUCE_##WORD;                                                           \
-    const Op op_##Name = {                                                                                      \
-        .signature = #Name "(input: bool, reduction_indices: Tidx) -> output: bool; keep_dims: bool = false; "   \
-                           "Tidx: {int32, int64} = int32",                                                      \
-        .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape,                      \
-        .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),             \
-        .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &Name##_row,                                            \
-    };
-REDUCTION_OF_BOOL(All, ALL, "Whether all elements along the given axes are true.")
-REDUCTION_OF_BOOL(Any, ANY, "Whether some element along the given axes is true.")
+static const ReduceOp All_row = REDUCE_ALL;
+const Op op_All = {
+    .signature = "All(input: bool, reduction_indices: Tidx) -> output: bool; keep_dims: bool = false; "
+                 "Tidx: {int32, int64} = int32",
+    .doc = "Whether all elements along the given axes are true.", .needs = "scalar_or_vector(reduction_indices)",
+    .shape = reduce_shape, .prepare = reduction_prepare, .own_size = sizeof(Reduction),
+    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &All_row,
+};
+static const ReduceOp Any_row = REDUCE_ANY;
+const Op op_Any = {
+    .signature = "Any(input: bool, reduction_indices: Tidx) -> output: bool; keep_dims: bool = false; "
+                 "Tidx: {int32, int64} = int32",
+    .doc = "Whether some element along the given axes is true.", .needs = "scalar_or_vector(reduction_indices)",
+    .shape = reduce_shape, .prepare = reduction_prepare, .own_size = sizeof(Reduction),
+    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &Any_row,
+};
 
 // ---------------------------------------- L2Loss
 
@@ -315,7 +302,7 @@ static void l2_grad(Formula *f) {
 }
 
 const Op op_L2Loss = {
-    .signature = "L2Loss(t: T) -> output: T; T: {half, bfloat16, float, double}",
+    .signature = "L2Loss(t: T) -> output: T; T: floats_half_first",
     .doc = "Half the sum of the squares of all elements.", .shape = shape_scalar, .grad = l2_grad,
     .prepare = l2_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(l2_run),
 };

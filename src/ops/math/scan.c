@@ -77,18 +77,25 @@ static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) 
     f->dx[0] = Sub(parts[0], parts[1]);
 }
 
-#define NUMBERS_TEXT                                                                                         \
-    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
-    "quint16, uint16, complex128, half, uint32, uint64}"
-#define SCAN_ROW(Name, WORD, types, text, gradient)                                                               \
-    static const ScanOp Name##_row = SCAN_##WORD;                                                                 \
-    const Op op_##Name = {                                                                                        \
-        .signature = #Name "(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: " types \
-                           "; Tidx: {int32, int64} = int32",                                                      \
-        .doc = text, .needs = "scalar(axis)", .shape = scan_shape, .grad = gradient, .prepare = scan_prepare,         \
-        .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Name##_row,                   \
-    };
-SCAN_ROW(Cumsum, SUM, NUMBERS_TEXT, "Running sum along an axis.", cumsum_grad)
-SCAN_ROW(Cumprod, PROD, NUMBERS_TEXT, "Running product along an axis.", cumprod_grad)
-SCAN_ROW(CumulativeLogsumexp, LOGSUMEXP, "{bfloat16, half, float, double}",
-         "Running logarithm of the sum of exponentials along an axis.", logsumexp_grad)
+static const ScanOp Cumsum_row = SCAN_SUM;
+const Op op_Cumsum = {
+    .signature = "Cumsum(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: numbers; "
+                 "Tidx: {int32, int64} = int32",
+    .doc = "Running sum along an axis.", .needs = "scalar(axis)", .shape = scan_shape, .grad = cumsum_grad,
+    .prepare = scan_prepare, .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Cumsum_row,
+};
+static const ScanOp Cumprod_row = SCAN_PROD;
+const Op op_Cumprod = {
+    .signature = "Cumprod(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: numbers; "
+                 "Tidx: {int32, int64} = int32",
+    .doc = "Running product along an axis.", .needs = "scalar(axis)", .shape = scan_shape, .grad = cumprod_grad,
+    .prepare = scan_prepare, .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Cumprod_row,
+};
+static const ScanOp CumulativeLogsumexp_row = SCAN_LOGSUMEXP;
+const Op op_CumulativeLogsumexp = {
+    .signature = "CumulativeLogsumexp(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; "
+                 "T: floats; Tidx: {int32, int64} = int32",
+    .doc = "Running logarithm of the sum of exponentials along an axis.", .needs = "scalar(axis)",
+    .shape = scan_shape, .grad = logsumexp_grad, .prepare = scan_prepare, .own_size = sizeof(Scan),
+    .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &CumulativeLogsumexp_row,
+};

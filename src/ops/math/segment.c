@@ -5,7 +5,7 @@
 #include "ops/array/moving.h"
 
 typedef struct {
-    ElementwiseOp op;
+    const ElementwiseOp *op;
     enum { START_ZERO, START_ONE, START_LOWEST, START_HIGHEST } start;  // of a segment without rows
     bool mean;
 } SegmentRow;
@@ -51,7 +51,7 @@ static Status *segment_prepare(Prepare *p) {
     const Shape *ids = &p->in[1]->shape;
     NEED(elementwise_find(row->op, data->dtype, &own->loop), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(data->dtype));
-    NEED(!row->mean || elementwise_find(ELEMENTWISE_Div, data->dtype, &own->divide), INTERNAL, "no quotient");
+    NEED(!row->mean || elementwise_find(&elementwise_Div, data->dtype, &own->divide), INTERNAL, "no quotient");
     TRY(start_value(data->dtype, row, &own->start));
     own->rows = shape_count(ids);
     own->row = shape_span(&data->shape, ids->rank, data->shape.rank);
@@ -143,26 +143,22 @@ static void unsorted_prod_grad(Formula *f) {
     f->dx[0] = Mul(gather_kept(f, dy, ids, x, &mask), others);
 }
 
-#define NUMBERS_TEXT                                                                                         \
-    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
-    "quint16, uint16, complex128, half, uint32, uint64}"
-#define ORDERED_TEXT "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}"
 
-#define UNSORTED(Name, combine, begin, types, indices, text, gradient)                                            \
-    static const SegmentRow UnsortedSegment##Name##_row = {ELEMENTWISE_##combine, START_##begin, false};          \
-    const Op op_UnsortedSegment##Name = {                                                                         \
-        .signature = "UnsortedSegment" #Name "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> "    \
-                     "output: T; T: " types "; Tindices: {" indices "}; Tnumsegments: {int32, int64} = int32",     \
-        .doc = text, .shape = unsorted_shape, .grad = gradient,                     \
-        .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(unsorted_run), .host = BIT(2),   \
-        .row = &UnsortedSegment##Name##_row,                                                                      \
+#define UNSORTED(Name, combine, begin, types, indices, text, gradient)                                           \
+    static const SegmentRow UnsortedSegment##Name##_row = {&elementwise_##combine, START_##begin, false};        \
+    const Op op_UnsortedSegment##Name = {                                                                        \
+        .signature = "UnsortedSegment" #Name "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> "  \
+                     "output: T; T: " types "; Tindices: {" indices "}; Tnumsegments: {int32, int64} = int32",   \
+        .doc = text, .shape = unsorted_shape, .grad = gradient,                                                  \
+        .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(unsorted_run), .host = BIT(2), \
+        .row = &UnsortedSegment##Name##_row,                                                                     \
     };
-UNSORTED(Sum, Add, ZERO, NUMBERS_TEXT, "int16, int32, int64",
+UNSORTED(Sum, Add, ZERO, "numbers", "int16, int32, int64",
          "Sums of the rows with equal numbers; negative ones are left out.", unsorted_sum_grad)
-UNSORTED(Prod, Mul, ONE, NUMBERS_TEXT, "int32, int64", "Products of the rows with equal numbers.", unsorted_prod_grad)
-UNSORTED(Max, Maximum, LOWEST, ORDERED_TEXT, "int32, int64", "Largest elements of the rows with equal numbers.",
+UNSORTED(Prod, Mul, ONE, "numbers", "int32, int64", "Products of the rows with equal numbers.", unsorted_prod_grad)
+UNSORTED(Max, Maximum, LOWEST, "reals", "int32, int64", "Largest elements of the rows with equal numbers.",
          unsorted_extreme_grad)
-UNSORTED(Min, Minimum, HIGHEST, ORDERED_TEXT, "int32, int64", "Smallest elements of the rows with equal numbers.",
+UNSORTED(Min, Minimum, HIGHEST, "reals", "int32, int64", "Smallest elements of the rows with equal numbers.",
          unsorted_extreme_grad)
 
 // ---------------------------------------- ascending numbers
@@ -260,17 +256,17 @@ static void extreme_grad(Formula *f) {
     f->dx[0] = Mul(chosen, Gather(share, ids, Int(0)));
 }
 
-#define SORTED(Name, combine, begin, is_mean, types, text, ...)                                                   \
-    static const SegmentRow Segment##Name##_row = {ELEMENTWISE_##combine, START_##begin, is_mean};                \
-    const Op op_Segment##Name = {                                                                                 \
-        .signature = "Segment" #Name "(data: T, segment_ids: Tindices) -> output: T; T: " types                    \
-                     "; Tindices: {int32, int64}",                                                                \
-        .doc = text, .needs = "vector(segment_ids), rank(data) >= 1", .shape = sorted_shape,                      \
-        .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sorted_run), .flags = OP_LATE,   \
-        .row = &Segment##Name##_row, __VA_ARGS__                                                                  \
+#define SORTED(Name, combine, begin, is_mean, types, text, ...)                                                  \
+    static const SegmentRow Segment##Name##_row = {&elementwise_##combine, START_##begin, is_mean};              \
+    const Op op_Segment##Name = {                                                                                \
+        .signature = "Segment" #Name "(data: T, segment_ids: Tindices) -> output: T; T: " types                  \
+                     "; Tindices: {int32, int64}",                                                               \
+        .doc = text, .needs = "vector(segment_ids), rank(data) >= 1", .shape = sorted_shape,                     \
+        .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sorted_run), .flags = OP_DYNAMIC_SHAPE, \
+        .row = &Segment##Name##_row, __VA_ARGS__                                                                 \
     };
-SORTED(Sum, Add, ZERO, false, NUMBERS_TEXT, "Sums of the rows of each segment.", .grad = sum_grad)
-SORTED(Mean, Add, ZERO, true, NUMBERS_TEXT, "Means of the rows of each segment.", .grad = mean_grad)
-SORTED(Prod, Mul, ONE, false, NUMBERS_TEXT, "Products of the rows of each segment.", .grad = prod_grad)
-SORTED(Max, Maximum, ZERO, false, ORDERED_TEXT, "Largest elements of the rows of each segment.", .grad = extreme_grad)
-SORTED(Min, Minimum, ZERO, false, ORDERED_TEXT, "Smallest elements of the rows of each segment.", .grad = extreme_grad)
+SORTED(Sum, Add, ZERO, false, "numbers", "Sums of the rows of each segment.", .grad = sum_grad)
+SORTED(Mean, Add, ZERO, true, "numbers", "Means of the rows of each segment.", .grad = mean_grad)
+SORTED(Prod, Mul, ONE, false, "numbers", "Products of the rows of each segment.", .grad = prod_grad)
+SORTED(Max, Maximum, ZERO, false, "reals", "Largest elements of the rows of each segment.", .grad = extreme_grad)
+SORTED(Min, Minimum, ZERO, false, "reals", "Smallest elements of the rows of each segment.", .grad = extreme_grad)

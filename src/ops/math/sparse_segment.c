@@ -26,9 +26,9 @@ static Status *sparse_prepare(Prepare *p) {
     const Tensor *data = p->in[0];
     own->folding = *(const Folding *)node_op(p->node)->row;
     own->row = shape_span(&data->shape, 1, data->shape.rank);
-    NEED(elementwise_find(ELEMENTWISE_Add, data->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
+    NEED(elementwise_find(&elementwise_Add, data->dtype, &own->add), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(data->dtype));
-    NEED(own->folding == FOLD_SUM || elementwise_find(ELEMENTWISE_Div, data->dtype, &own->divide), INTERNAL,
+    NEED(own->folding == FOLD_SUM || elementwise_find(&elementwise_Div, data->dtype, &own->divide), INTERNAL,
          "no quotient");
     p->cost = shape_count(&p->in[1]->shape) * (own->row + 8);
     return OK;
@@ -94,16 +94,27 @@ static void sparse_grad(Formula *f) {
 }
 
 static const Folding sums = FOLD_SUM, means = FOLD_MEAN, roots = FOLD_SQRT;
-#define SPARSE_SEGMENT(Name, types, text, fold)                                                                       \
-    const Op op_SparseSegment##Name = {                                                                               \
-        .signature = "SparseSegment" #Name "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> output: T; T: {" types \
-                     "}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false", \
-        .doc = text, .needs = "rank(data) >= 1, vector(indices), vector(segment_ids)", .shape = sparse_shape,          \
-        .grad = sparse_grad, .prepare = sparse_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sparse_run),     \
-        .flags = OP_LATE, .row = &fold,                                                                               \
-    };
-SPARSE_SEGMENT(Sum, "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64",
-               "Sums of the named rows of each segment.", sums)
-SPARSE_SEGMENT(Mean, "bfloat16, half, float, double", "Means of the named rows of each segment.", means)
-SPARSE_SEGMENT(SqrtN, "bfloat16, half, float, double",
-               "Sums of the named rows of each segment over the square root of their number.", roots)
+const Op op_SparseSegmentSum = {
+    .signature = "SparseSegmentSum(data: T, indices: Tidx, segment_ids: Tsegmentids) -> output: T; T: reals; "
+                 "Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false",
+    .doc = "Sums of the named rows of each segment.",
+    .needs = "rank(data) >= 1, vector(indices), vector(segment_ids)", .shape = sparse_shape, .grad = sparse_grad,
+    .prepare = sparse_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sparse_run), .flags = OP_DYNAMIC_SHAPE,
+    .row = &sums,
+};
+const Op op_SparseSegmentMean = {
+    .signature = "SparseSegmentMean(data: T, indices: Tidx, segment_ids: Tsegmentids) -> output: T; T: floats; "
+                 "Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false",
+    .doc = "Means of the named rows of each segment.",
+    .needs = "rank(data) >= 1, vector(indices), vector(segment_ids)", .shape = sparse_shape, .grad = sparse_grad,
+    .prepare = sparse_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sparse_run), .flags = OP_DYNAMIC_SHAPE,
+    .row = &means,
+};
+const Op op_SparseSegmentSqrtN = {
+    .signature = "SparseSegmentSqrtN(data: T, indices: Tidx, segment_ids: Tsegmentids) -> output: T; T: floats; "
+                 "Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false",
+    .doc = "Sums of the named rows of each segment over the square root of their number.",
+    .needs = "rank(data) >= 1, vector(indices), vector(segment_ids)", .shape = sparse_shape, .grad = sparse_grad,
+    .prepare = sparse_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sparse_run), .flags = OP_DYNAMIC_SHAPE,
+    .row = &roots,
+};

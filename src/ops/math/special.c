@@ -52,18 +52,17 @@ static Status *special_prepare(Prepare *p) {
 #define SPECIAL .prepare = special_prepare, .own_size = sizeof(Special)
 #define ALL_FLOATS .cpu = KERNELS(FLOATS, special)
 #define TWO_FLOATS .cpu = (const KernelRow[]){{DT_float, special_float}, {DT_double, special_double}, {DT_INVALID, NULL}}
-#define FLOATS_TEXT "{bfloat16, half, float, double}"
 
-#define ONE(Name, function, text, gradient)                                                                     \
-    static void Name##_grad(Formula *f) {                                                                       \
-        Output x = f->x[0], y = f->y[0], dy = f->dy[0];                                                         \
-        (void)x, (void)y;                                                                                       \
-        f->dx[0] = gradient;                                                                                    \
-    }                                                                                                           \
-    static const RealFunction Name##_row = {.one = function};                                                       \
-    const Op op_##Name = {                                                                                      \
-        .signature = #Name "(x: T) -> y: T; T: " FLOATS_TEXT, .doc = text, .shape = shape_unchanged,             \
-        .grad = Name##_grad, SPECIAL, ALL_FLOATS, .row = &Name##_row,                                            \
+#define ONE(Name, function, text, gradient)                                                    \
+    static void Name##_grad(Formula *f) {                                                      \
+        Output x = f->x[0], y = f->y[0], dy = f->dy[0];                                        \
+        (void)x, (void)y;                                                                      \
+        f->dx[0] = gradient;                                                                   \
+    }                                                                                          \
+    static const RealFunction Name##_row = {.one = function};                                  \
+    const Op op_##Name = {                                                                     \
+        .signature = #Name "(x: T) -> y: T; T: floats", .doc = text, .shape = shape_unchanged, \
+        .grad = Name##_grad, SPECIAL, ALL_FLOATS, .row = &Name##_row,                          \
     };
 ONE(Erfinv, special_erfinv, "Inverse of the error function.",
     Mul(dy, Mul(Scalar(0.88622692545275801, x), Exp(Square(y)))))
@@ -99,9 +98,9 @@ TWO(Polygamma, special_polygamma, a, x, z, "{float, double}", TWO_FLOATS, "The a
     NONE, two(f, "Polygamma", Add(x1, Scalar(1, x1)), x2))
 TWO(Zeta, special_zeta, x, q, z, "{float, double}", TWO_FLOATS, "Hurwitz zeta function: the sum of (q + n)^-x.",
     NONE, Neg(Mul(x1, two(f, "Zeta", Add(x1, Scalar(1, x1)), x2))))
-TWO(Igamma, special_igamma, a, x, z, FLOATS_TEXT, ALL_FLOATS, "Lower incomplete gamma function, regularised.",
+TWO(Igamma, special_igamma, a, x, z, "floats", ALL_FLOATS, "Lower incomplete gamma function, regularised.",
     two(f, "IgammaGradA", x1, x2), gamma_density(f, x1, x2))
-TWO(Igammac, special_igammac, a, x, z, FLOATS_TEXT, ALL_FLOATS, "Upper incomplete gamma function, regularised.",
+TWO(Igammac, special_igammac, a, x, z, "floats", ALL_FLOATS, "Upper incomplete gamma function, regularised.",
     Neg(two(f, "IgammaGradA", x1, x2)), Neg(gamma_density(f, x1, x2)))
 
 static const RealFunction IgammaGradA_row = {.two = special_igamma_grad_a};
@@ -184,7 +183,7 @@ static Status *population_run(Kernel *k) {
 }
 
 const Op op_PopulationCount = {
-    .signature = "PopulationCount(x: T) -> y: uint8; T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}",
+    .signature = "PopulationCount(x: T) -> y: uint8; T: integers",
     .doc = "The number of bits that are set.", .shape = shape_unchanged, .cpu = ANY_TYPE(population_run),
     .flags = OP_NO_GRADIENT,
 };

@@ -138,17 +138,16 @@ static void top_k_grad(Formula *f) {
     f->dx[0] = Reshape(ScatterNd(places, Reshape(dy, Ints(-1)), all), shape);
 }
 
-#define ORDERED "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}"
 #define TOP_K .shape = top_k_shape, .grad = top_k_grad, .prepare = top_k_prepare, .own_size = sizeof(TopK), \
     .cpu = KERNELS(REALS, top_k)
 const Op op_TopK = {
-    .signature = "TopK(input: T) -> values: T, indices: int32; k: int >= 0; sorted: bool = true; T: " ORDERED
+    .signature = "TopK(input: T) -> values: T, indices: int32; k: int >= 0; sorted: bool = true; T: reals"
                  "; deprecated(7, \"use TopKV2\")",
     .doc = "The k largest elements of each row in falling order, and where they are.", .needs = "rank(input) >= 1",
     TOP_K,
 };
 const Op op_TopKV2 = {
-    .signature = "TopKV2(input: T, k: Tk) -> values: T, indices: index_type; sorted: bool = true; T: " ORDERED
+    .signature = "TopKV2(input: T, k: Tk) -> values: T, indices: index_type; sorted: bool = true; T: reals"
                  "; Tk: {int16, int32, int64} = int32; index_type: {int16, int32, int64} = int32",
     .doc = "The k largest elements of each row in falling order, and where they are.",
     .needs = "rank(input) >= 1, scalar(k)", .host = BIT(1), TOP_K,
@@ -191,7 +190,7 @@ static void nth_grad(Formula *f) {  // shared out among the elements that are eq
 }
 
 const Op op_NthElement = {
-    .signature = "NthElement(input: T, n: int32) -> values: T; reverse: bool = false; T: " ORDERED,
+    .signature = "NthElement(input: T, n: int32) -> values: T; reverse: bool = false; T: reals",
     .doc = "The element of each row that n others come before in order of size.",
     .needs = "rank(input) >= 1, scalar(n)",
     .shape = nth_shape, .grad = nth_grad, .prepare = nth_prepare, .own_size = sizeof(TopK), .cpu = KERNELS(REALS, nth),

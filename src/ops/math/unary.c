@@ -1,6 +1,5 @@
 // Unary — every op that makes one element of one: a row of unary.def each.
 #include "ops/math/elementwise.h"
-#include "ops/nn/epilogue.h"
 
 #define NOTHING NONE  // the gradient is zero by nature
 
@@ -10,8 +9,8 @@
         (void)x, (void)y, (void)dy;                                  \
         f->dx[0] = gradient;                                               \
     }                                                                \
-    static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
-#define UNARY_TO_BOOL(Name, types, text) static const ElementwiseRow Name##_row = {ELEMENTWISE_##Name, NULL};
+    ELEMENTWISE_ROW(Name)
+#define UNARY_TO_BOOL(Name, types, text) ELEMENTWISE_ROW(Name)
 #include "ops/math/unary.def"
 #undef UNARY
 #undef UNARY_TO_BOOL
@@ -20,7 +19,7 @@
     const Op op_##Name = {                                                                                 \
         .signature = #Name "(" #in ": T) -> " #out ": T; T: {" types "}", .doc = text,                     \
         .shape = shape_unchanged, .grad = Name##_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0),              \
-        .flags = OP_ELEMENTWISE, .row = &Name##_row, .simplify = epilogue_before_reshape,                  \
+        .flags = OP_ELEMENTWISE, .row = &Name##_row,                                                       \
     };
 #define UNARY_TO_BOOL(Name, types, text)                                                                   \
     const Op op_##Name = {                                                                                 \
@@ -31,7 +30,7 @@
 #undef UNARY
 #undef UNARY_TO_BOOL
 
-static const ElementwiseRow LogicalNot_row = {ELEMENTWISE_LogicalNot, NULL};
+ELEMENTWISE_ROW(LogicalNot)
 const Op op_LogicalNot = {
     .signature = "LogicalNot(x: bool) -> y: bool", .doc = "Whether the element is false.", .shape = shape_unchanged,
     ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &LogicalNot_row,
@@ -41,9 +40,9 @@ static void Conj_grad(Formula *f) {
     f->dx[0] = Conj(f->dy[0]);
 }
 
-static const ElementwiseRow Conj_row = {ELEMENTWISE_Conj, NULL};
+ELEMENTWISE_ROW(Conj)
 const Op op_Conj = {
-    .signature = "Conj(input: T) -> output: T; T: {complex64, complex128, variant} = complex64",
+    .signature = "Conj(input: T) -> output: T; T: {complexes, variant} = complex64",
     .doc = "Complex conjugate.", .shape = shape_unchanged, .grad = Conj_grad, ELEMENTWISE_FAMILY, .inplace = BIT(0),
     .flags = OP_ELEMENTWISE, .row = &Conj_row,
 };

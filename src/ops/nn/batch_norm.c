@@ -5,9 +5,9 @@
 // Each pass goes over its rows against the direction of the one before, so that it begins with what is still in the
 // cache: of large images (25 MB each in ResNet-50) that is most of what the second pass reads.
 #include "ops/nn/batch_norm.h"
-#include "ops/nn/conv_scaled.h"
+#include "loops/tuning.h"
 
-enum { MOST_PARTS = 64, PART_ELEMENTS = 16384, BLOCK_ELEMENTS = 32768 };
+enum { MOST_PARTS = 64 };
 enum { VECTOR_MEAN, VECTOR_VARIANCE, VECTOR_A, VECTOR_B, VECTOR_D, VECTOR_GATE_A, VECTOR_GATE_B, VECTOR_ZEROS,
       VECTORS };
 
@@ -65,7 +65,7 @@ Status *norm_grad_shape(Shapes *s) {
     return OK;
 }
 
-Status *norm_again_shape(Shapes *s) {
+Status *norm_recompute_shape(Shapes *s) {
     Shape channels;
     TRY(channels_of(s, 1, (const int[]){2, 3, 4, 5}, 4, &channels));
     return shape_merge(&s->in[0], &s->in[1], &s->out[0]);
@@ -86,7 +86,7 @@ static Status *prepare_images(Prepare *p, const Shape *x, DType dtype, Norm *own
     own->rows = own->channels ? shape_span(x, 0, axis) * shape_span(x, axis + 1, x->rank) : 0;
     own->epsilon = (double)node_float(p->node, "epsilon");
     own->training = node_bool(p->node, "is_training");
-    own->parts = min_i64(MOST_PARTS, max_i64(1, own->rows * own->channels / PART_ELEMENTS));
+    own->parts = min_i64(MOST_PARTS, max_i64(1, own->rows * own->channels / TUNED_NORM_PART));
     own->parts = max_i64(1, min_i64(own->parts, own->rows));
     bool planes = axis == 1;
     Shape shape = four(x, planes);
@@ -123,7 +123,7 @@ Status *norm_prepare(Prepare *p) {
     return own->has_side ? stage_input(p, p->in[0]->dtype, DT_float, &shape, planes, &own->side) : OK;
 }
 
-Status *norm_again_prepare(Prepare *p) {
+Status *norm_recompute_prepare(Prepare *p) {
     Norm *own = p->own;
     TRY(prepare_relu(p, &own->relu));
     TRY(prepare_images(p, &p->in[1]->shape, p->in[1]->dtype, own));
@@ -190,7 +190,7 @@ static void moments(Kernel *k, Work *work) {
 
 // Where the block of rows begins that ends at `last`.
 static int64_t block_before(const Norm *own, int64_t first, int64_t last) {
-    return max_i64(first, last - max_i64(1, BLOCK_ELEMENTS / own->channels));
+    return max_i64(first, last - max_i64(1, TUNED_NORM_BLOCK / own->channels));
 }
 
 static void norm_rows(void *arg, int64_t first, int64_t last) {
@@ -270,7 +270,7 @@ Status *norm_run(Kernel *k) {
     return apply(k, &work, vector(&work, VECTOR_MEAN), vector(&work, VECTOR_VARIANCE), k->in + 1);
 }
 
-Status *norm_again_run(Kernel *k) {
+Status *norm_recompute_run(Kernel *k) {
     const Norm *own = k->own;
     if (!own->rows)
         return OK;
@@ -325,40 +325,6 @@ Status *norm_grad_run(Kernel *k) {
     kernel_parallel(k, own->rows, own->channels, norm_grad_rows, &work);
     stage_store(&own->out, k, k->out[0]->data);
     return OK;
-}
-
-// ---------------------------------------- constants become part of the filter before
-
-// That every reader reads the first output.
-static bool only_first_is_read(const Node *node) {
-    for (size_t i = 0; i < node->uses.n; i++)
-        if (node->uses.p[i].index != 0)
-            return false;
-    return true;
-}
-
-static bool same_format(const Node *a, const Node *b) {
-    const AttrValue *x = node_attr_find(a, "data_format"), *y = node_attr_find(b, "data_format");
-    return x && y && str_equal(x->s, y->s);
-}
-
-// (conv(x, w) + b - mean) s + offset = conv(x, w s) + (b - mean) s + offset, where s = scale / sqrt(variance +
-// epsilon).
-static void norm_simplify(Formula *f) {
-    Output bias;
-    if (node_bool(f->node, "is_training") || !only_first_is_read(f->node))
-        return;
-    for (int i = 1; i < 5; i++)
-        if (!output_constant(f->x[i]) || output_type(f->x[i]) != DT_float)
-            return;
-    const Node *conv = conv_behind(f->x[0], &bias);
-    if (!conv || !same_format(conv, f->node))
-        return;
-    Output scale = f->x[1], offset = f->x[2], mean = f->x[3], variance = f->x[4];
-    Output s = Mul(scale, Rsqrt(Add(variance, Scalar((double)node_float(f->node, "epsilon"), variance))));
-    Output shift = Add(offset, Mul(bias.node ? Sub(bias, mean) : Neg(mean), s));
-    Output y = conv_scaled(f, conv, s);
-    f->results[0] = Like("BiasAdd", y, shift);
 }
 
 // ---------------------------------------- schemas
@@ -452,12 +418,11 @@ static void norm_grad_grad(Formula *f) {
 #define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
-    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1,                       \
-    .simplify = norm_simplify, .contraction = &norm_contraction, .recompute = &norm_recompute
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \
-    .same_rows = 1, .intake = &norm_grad_intake, .grad = norm_grad_grad
+    .same_rows = 1, .grad = norm_grad_grad
 
 const Op op_FusedBatchNorm = {
     .signature = "FusedBatchNorm(x: T, scale: T, offset: T, mean: T, variance: T) -> y: T, batch_mean: T, "

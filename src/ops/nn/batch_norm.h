@@ -18,14 +18,10 @@ Status *norm_shape(Shapes *s);
 Status *norm_prepare(Prepare *p);
 Status *norm_run(Kernel *k);
 // Inputs: y, then x, scale, offset, and the mean and variance that y was made with, then what was added. y is not read.
-Status *norm_again_prepare(Prepare *p);
-Status *norm_again_run(Kernel *k);
+Status *norm_recompute_prepare(Prepare *p);
+Status *norm_recompute_run(Kernel *k);
 // Inputs: dy, x, scale, mean, variance; with a relu also a reserve, the offset and y.
 Status *norm_grad_shape(Shapes *s);
-Status *norm_again_shape(Shapes *s);
+Status *norm_recompute_shape(Shapes *s);
 Status *norm_grad_prepare(Prepare *p);
 Status *norm_grad_run(Kernel *k);
-
-extern const Recompute norm_recompute;
-extern const Contraction norm_contraction;
-extern const Intake norm_grad_intake;

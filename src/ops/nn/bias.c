@@ -1,6 +1,7 @@
 // Bias — a value per channel, added to every pixel; and the gradient, the sum over all pixels.
 #include "loops/broadcast.h"
 #include "loops/reduce.h"
+#include "loops/tuning.h"
 #include "ops/nn/epilogue.h"
 #include "ops/op.h"
 
@@ -16,7 +17,7 @@ static int channel_axis(const Node *node, const Shape *value) {
 // ---------------------------------------- adding
 
 // Few channels make short rows: the bias is repeated to a pattern of some length, and added to runs of that length.
-enum { LONG_ROW = 512, PATTERN = 2048 };
+enum { PATTERN = 2048 };
 
 typedef struct {
     ElementwiseLoop loop;
@@ -69,14 +70,14 @@ static Status *bias_prepare(Prepare *p) {
     Shape bias = {.rank = value->rank - axis};
     for (int i = 0; i < bias.rank; i++)
         bias.dims[i] = i ? 1 : value->dims[axis];
-    NEED(elementwise_find(ELEMENTWISE_Add, p->in[0]->dtype, &own->loop), UNIMPLEMENTED, "no kernel for type %s",
+    NEED(elementwise_find(&elementwise_Add, p->in[0]->dtype, &own->loop), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(p->in[0]->dtype));
     broadcast_prepare(value, &bias, value, &own->broadcast);
     own->count = shape_count(value);
     own->channels = value->dims[axis];
-    int64_t each = elementwise_picoseconds(ELEMENTWISE_Add, &own->loop);
+    int64_t each = elementwise_picoseconds(&elementwise_Add, &own->loop);
     p->cost = own->cost = kernel_cost(own->count, each, 2 * own->count * own->loop.in_size);
-    if (bias.rank == 1 && own->channels > 0 && own->channels < LONG_ROW && own->count > 2 * PATTERN) {
+    if (bias.rank == 1 && own->channels > 0 && own->channels < TUNED_BIAS_ROW && own->count > 2 * PATTERN) {
         own->repeats = PATTERN / own->channels;
         p->scratch = (size_t)(own->repeats * own->channels) * own->loop.in_size;
         p->run = pattern_run;
@@ -101,19 +102,23 @@ static void bias_grad(Formula *f) {
     f->dx[1] = Like("BiasAddGrad", f->dy[0]);
 }
 
-#define NUMBER_TYPES                                                                                            \
-    "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "  \
-    "quint16, uint16, complex128, half, uint32, uint64}"
 #define FORMATS "; data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
-#define BIAS_OP(Name, more)                                                                                        \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(value: T, bias: T) -> output: T; " NUMBER_TYPES more,                                 \
-        .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,        \
-        .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),                   \
-        .cpu = ANY_TYPE(bias_run), .same_rows = 1, .simplify = epilogue_before_reshape,                            \
-    };
-BIAS_OP(BiasAdd, FORMATS)
-BIAS_OP(BiasAddV1, "")
+const Op op_BiasAdd = {
+    .signature = "BiasAdd(value: T, bias: T) -> output: T; T: numbers" FORMATS,
+    .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,
+    .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),
+    .cpu = ANY_TYPE(bias_run), .same_rows = 1,
+};
+
+static void bias_v1_expand(Formula *f) {
+    f->results[0] = formula_2(f, "BiasAdd", f->x[0], f->x[1]);
+}
+
+const Op op_BiasAddV1 = {
+    .signature = "BiasAddV1(value: T, bias: T) -> output: T; T: numbers",
+    .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,
+    .expand = bias_v1_expand, .same_rows = 1,
+};
 
 // ---------------------------------------- the gradient
 
@@ -159,7 +164,7 @@ static void sum_grad(Formula *f) {  // each pixel of dy gets the gradient of its
 }
 
 const Op op_BiasAddGrad = {
-    .signature = "BiasAddGrad(out_backprop: T) -> output: T; " NUMBER_TYPES FORMATS,
+    .signature = "BiasAddGrad(out_backprop: T) -> output: T; T: numbers" FORMATS,
     .doc = "Gradient of BiasAdd by the bias: the sum over all but the channels.", .needs = "rank(out_backprop) >= 2",
     .shape = sum_shape, .grad = sum_grad, .prepare = sum_prepare, .own_size = sizeof(BiasSum),
     .cpu = ANY_TYPE(sum_run),

@@ -257,14 +257,13 @@ static void depthwise_filter_grad(Formula *f) {
     "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "                             \
     "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; dilations: list(int) = [1, 1, 1, 1]"
 #define CONV2D_ATTRIBUTES "strides: list(int); use_cudnn_on_gpu: bool = true; " CONV_ATTRIBUTES
-#define CONV_OP(Name, arguments, types, attributes, text, conv_row, host_mask, gradient, behind, rows)             \
+#define CONV_OP(Name, arguments, types, attributes, text, conv_row, host_mask, gradient, rows)                     \
     const Op op_##Name = {                                                                                         \
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
         .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = packed_open, .close = packed_close,  \
-        .state_size = sizeof(PackedState), .flags = OP_CACHES, .contraction = behind, .same_rows = rows,            \
+        .state_size = sizeof(PackedState), .flags = OP_CACHES, .same_rows = rows,                                   \
     };
-#define FLOATING "half, bfloat16, float, double"
 
 static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1},
     depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
@@ -273,19 +272,18 @@ static const ConvRow conv2d_input_row = {CONV_INPUT, false, 1, 2, .sizes = 0},
 static const ConvRow conv2d_filter_row = {CONV_FILTER, false, 0, 2, .sizes = 1};
 static const ConvRow depthwise_filter_row = {CONV_FILTER, true, 0, 2, .sizes = 1};
 
-CONV_OP(Conv2D, "input: T, filter: T", FLOATING ", int32", CONV2D_ATTRIBUTES,
-        "Slides the filter over the images: each output sums the products of a window.", &conv2d_row, 0, conv2d_grad,
-        &conv2d_contraction, 1)
-CONV_OP(Conv2DBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", FLOATING ", int32", CONV2D_ATTRIBUTES,
-        "Gradient of Conv2D by its images.", &conv2d_input_row, BIT(0), conv2d_input_grad, NULL, 3)
-CONV_OP(Conv2DBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", FLOATING, CONV2D_ATTRIBUTES,
-        "Gradient of Conv2D by its filter.", &conv2d_filter_row, BIT(1), conv2d_filter_grad, NULL, 0)
-CONV_OP(DepthwiseConv2dNative, "input: T, filter: T", FLOATING, "strides: list(int); " CONV_ATTRIBUTES,
-        "Convolves each channel with filters of its own.", &depthwise_row, 0, depthwise_grad,
-        &depthwise_contraction, 1)
-CONV_OP(DepthwiseConv2dNativeBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", FLOATING,
+CONV_OP(Conv2D, "input: T, filter: T", "floats_half_first, int32", CONV2D_ATTRIBUTES,
+        "Slides the filter over the images: each output sums the products of a window.", &conv2d_row, 0, conv2d_grad, 1)
+CONV_OP(Conv2DBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", "floats_half_first, int32",
+        CONV2D_ATTRIBUTES,
+        "Gradient of Conv2D by its images.", &conv2d_input_row, BIT(0), conv2d_input_grad, 3)
+CONV_OP(Conv2DBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", "floats_half_first", CONV2D_ATTRIBUTES,
+        "Gradient of Conv2D by its filter.", &conv2d_filter_row, BIT(1), conv2d_filter_grad, 0)
+CONV_OP(DepthwiseConv2dNative, "input: T, filter: T", "floats_half_first", "strides: list(int); " CONV_ATTRIBUTES,
+        "Convolves each channel with filters of its own.", &depthwise_row, 0, depthwise_grad, 1)
+CONV_OP(DepthwiseConv2dNativeBackpropInput, "input_sizes: int32, filter: T, out_backprop: T", "floats_half_first",
         "strides: list(int); " CONV_ATTRIBUTES, "Gradient of DepthwiseConv2dNative by its images.",
-        &depthwise_input_row, BIT(0), depthwise_input_grad, NULL, 3)
-CONV_OP(DepthwiseConv2dNativeBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", FLOATING,
+        &depthwise_input_row, BIT(0), depthwise_input_grad, 3)
+CONV_OP(DepthwiseConv2dNativeBackpropFilter, "input: T, filter_sizes: int32, out_backprop: T", "floats_half_first",
         "strides: list(int); " CONV_ATTRIBUTES, "Gradient of DepthwiseConv2dNative by its filter.",
-        &depthwise_filter_row, BIT(1), depthwise_filter_grad, NULL, 0)
+        &depthwise_filter_row, BIT(1), depthwise_filter_grad, 0)

@@ -43,7 +43,6 @@ static inline int conv_axes(const ConvRow *row) {
 Status *conv_output_shape(Shapes *s);
 Status *conv_prepare_op(Prepare *p);
 Status *conv_run(Kernel *k);
-extern const Contraction conv2d_contraction, conv3d_contraction, depthwise_contraction;
 
 // What an implementation is to do on its way out: all that follows, or only bias and relu, which all of them can.
 // Whoever is chosen writes down in conv_within() what it does (NULL: nothing is wanted); always the bias.

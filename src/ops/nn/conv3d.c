@@ -23,7 +23,6 @@ static const ConvRow filter_row = {CONV_FILTER, false, 0, 2, .sizes = 1, .volume
 static const ConvRow input_like_row = {CONV_INPUT, false, 1, 2, .sizes = 0, .volumes = true, .like = true};
 static const ConvRow filter_like_row = {CONV_FILTER, false, 0, 2, .sizes = 1, .volumes = true, .like = true};
 
-#define ALL_FLOATS "T: {half, bfloat16, float, double}; "
 #define VOLUME_ATTRIBUTES "strides: list(int) >= 5; padding: {\"SAME\", \"VALID\"}; "
 #define VOLUME_FORMATS "data_format: {\"NDHWC\", \"NCDHW\"} = \"NDHWC\"; "
 #define DILATIONS "dilations: list(int) = [1, 1, 1, 1, 1]"
@@ -31,19 +30,23 @@ static const ConvRow filter_like_row = {CONV_FILTER, false, 0, 2, .sizes = 1, .v
     .shape = conv_output_shape, .prepare = conv_prepare_op, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), \
     .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState), .flags = OP_CACHES
 const Op op_Conv3D = {
-    .signature = "Conv3D(input: T, filter: T) -> output: T; " ALL_FLOATS VOLUME_ATTRIBUTES VOLUME_FORMATS DILATIONS,
+    .signature = "Conv3D(input: T, filter: T) -> output: T; T: floats_half_first; " VOLUME_ATTRIBUTES
+                 VOLUME_FORMATS DILATIONS,
     .doc = "Slides the filter over volumes: each output sums the products of a window.", .grad = conv3d_grad,
-    .row = &forward_row, .contraction = &conv3d_contraction, .same_rows = 1, CONV3D_FIELDS,
+    .row = &forward_row, .same_rows = 1, CONV3D_FIELDS,
 };
 const Op op_Conv3DBackpropInputV2 = {
-    .signature = "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T) -> output: T; " ALL_FLOATS
+    .signature = "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T) -> output: T; "
+                 "T: floats_half_first; "
                  VOLUME_ATTRIBUTES VOLUME_FORMATS DILATIONS "; Tshape: {int32, int64} = int32",
     .doc = "Gradient of Conv3D by its volumes.", .grad = conv3d_input_grad, .host = BIT(0), .row = &input_row,
     .same_rows = 3, CONV3D_FIELDS,
 };
 const Op op_Conv3DBackpropFilterV2 = {
-    .signature = "Conv3DBackpropFilterV2(input: T, filter_sizes: int32, out_backprop: T) -> output: T; " ALL_FLOATS
-                 VOLUME_ATTRIBUTES VOLUME_FORMATS DILATIONS,
+    .signature = "Conv3DBackpropFilterV2(input: T, filter_sizes: int32, out_backprop: T) -> output: T; "
+                 "T: floats_half_first; "
+                 VOLUME_ATTRIBUTES
+                 VOLUME_FORMATS DILATIONS,
     .doc = "Gradient of Conv3D by its filter.", .grad = conv3d_filter_grad, .host = BIT(1), .row = &filter_row,
     CONV3D_FIELDS,
 };

@@ -98,7 +98,7 @@ static Status *end_tail(Prepare *p, const Conv *conv) {
     size_t size = dtype_size(compute), whole = (size_t)tail->count * size;
     int64_t pixels = w->batch * w->out_h * w->out_w * max_i64(1, w->out_d);
     if (tail->all.sum && !tail->within.sum) {
-        NEED(elementwise_find(ELEMENTWISE_Add, compute, &tail->add), INTERNAL, "no loop for sums");
+        NEED(elementwise_find(&elementwise_Add, compute, &tail->add), INTERNAL, "no loop for sums");
         tail->at_own = reserve(p, (size_t)(pixels * w->out_c) * size);
         tail->at_spread_own = reserve(p, tail->spreads_own ? whole : 0);
         tail->at_spread_sum = reserve(p, tail->spreads_sum ? whole : 0);
@@ -201,28 +201,6 @@ static Status *fused_shape(Shapes *s) {
     return OK;
 }
 
-static bool conv_takes(Node *const *chain, int n, const Node *next) {
-    return epilogue_takes(chain, n, next, true);
-}
-
-const Contraction conv2d_contraction = {"_FusedConv2D", conv_takes, epilogue_write};
-static bool conv3d_takes(Node *const *chain, int n, const Node *next) {
-    return chain[0]->output_types[0] != DT_double && conv_takes(chain, n, next);
-}
-
-const Contraction conv3d_contraction = {"_FusedConv3D", conv3d_takes, epilogue_write};
-const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_takes, epilogue_write};
-
-#define FUSED_OP(Name, arguments, types, more, formats, conv_row)                                                   \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(input: T, filter: T, " arguments ") -> output: T; T: {" types "}; " more               \
-            "strides: list(int)" formats "fused_ops: list(string) = []; epsilon: float = 0.0001; "                  \
-            "leakyrelu_alpha: float = 0.2",                                                                         \
-        .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape,    \
-        .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),           \
-        .row = conv_row, .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState),             \
-        .flags = OP_CACHES, .same_rows = 1, .simplify = Name##_simplify,                                               \
-    };
 #define OF_IMAGES                                                                               \
     "; padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "       \
     "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"; dilations: list(int) = [1, 1, 1, 1]; "
@@ -230,23 +208,30 @@ const Contraction depthwise_contraction = {"_FusedDepthwiseConv2dNative", conv_t
     " >= 5; padding: {\"SAME\", \"VALID\"}; data_format: {\"NDHWC\", \"NCDHW\"} = \"NDHWC\"; "  \
     "dilations: list(int) = [1, 1, 1, 1, 1]; padding_list: list(int) = []; "
 
-static void _FusedConv2D_simplify(Formula *f) {
-    epilogue_simplify(f, "Conv2D", true);
-}
-static void _FusedConv3D_simplify(Formula *f) {
-    epilogue_simplify(f, "Conv3D", true);
-}
-static void _FusedDepthwiseConv2dNative_simplify(Formula *f) {
-    epilogue_simplify(f, "DepthwiseConv2dNative", true);
-}
-
 static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1};
 static const ConvRow depthwise_row = {CONV_FORWARD, true, 0, 1, .sizes = -1};
 static const ConvRow conv3d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1, .volumes = true};
 
-FUSED_OP(_FusedConv2D, "args: TArgs, host_args: num_host_args * float", "half, bfloat16, float, double",
-         "TArgs: list(type) >= 0; num_args: int >= 0; num_host_args: int >= 0 = 0; filter_format: {\"HWIO\"} = \"HWIO\"; "
-         "use_cudnn_on_gpu: bool = true; ", OF_IMAGES, &conv2d_row)
-FUSED_OP(_FusedConv3D, "args: num_args * T", "bfloat16, float, half", "num_args: int >= 0; ", OF_VOLUMES, &conv3d_row)
-FUSED_OP(_FusedDepthwiseConv2dNative, "args: num_args * T", "half, bfloat16, float, double", "num_args: int >= 0; ",
-         OF_IMAGES, &depthwise_row)
+#define FUSED_ATTRIBUTES "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2"
+#define FUSED_FIELDS                                                                                         \
+    .doc = "A convolution, then what fused_ops says: BiasAdd, Add and an activation.", .shape = fused_shape, \
+    .prepare = fused_prepare, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), .inplace = BIT(2),        \
+    .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState), .flags = OP_CACHES, .same_rows = 1
+
+const Op op__FusedConv2D = {
+    .signature = "_FusedConv2D(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> output: T; "
+                 "T: floats_half_first; TArgs: list(type) >= 0; num_args: int >= 0; num_host_args: int >= 0 = 0; "
+                 "filter_format: {\"HWIO\"} = \"HWIO\"; use_cudnn_on_gpu: bool = true; strides: list(int)" OF_IMAGES
+                 FUSED_ATTRIBUTES,
+    .row = &conv2d_row, FUSED_FIELDS,
+};
+const Op op__FusedConv3D = {
+    .signature = "_FusedConv3D(input: T, filter: T, args: num_args * T) -> output: T; T: {bfloat16, float, half}; "
+                 "num_args: int >= 0; strides: list(int)" OF_VOLUMES FUSED_ATTRIBUTES,
+    .row = &conv3d_row, FUSED_FIELDS,
+};
+const Op op__FusedDepthwiseConv2dNative = {
+    .signature = "_FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args * T) -> output: T; "
+                 "T: floats_half_first; num_args: int >= 0; strides: list(int)" OF_IMAGES FUSED_ATTRIBUTES,
+    .row = &depthwise_row, FUSED_FIELDS,
+};

@@ -1,8 +1,6 @@
 // Convolutions by oneDNN — its object is made when shapes are known; the filter is laid out anew only when it changes.
 #include "ops/nn/conv.h"
-
-// Below so many multiplications the call of the library costs more than it saves.
-enum { WORTH_THE_LIBRARY = 20000 };
+#include "loops/tuning.h"
 
 static void free_library(void *arg) {
     onednn_free(arg);
@@ -40,23 +38,20 @@ static bool is_pointwise(const WindowShape *w) {
            !w->pad_left && w->out_h == w->in_h && w->out_w == w->in_w;
 }
 
-// A 1x1 filter's gradient is one product over all pixels, x^T dy. The library's convolution is best for most, but not
-// from few channels to many over large images: 64 to 256 at 8 x 56 x 56 takes it 12.3 ms, its product 9.1 (one thread
-// of Zen 4).
+// A 1x1 filter's gradient, x^T dy, from few channels to many.
 static bool is_wide_product(const Conv *conv) {
-    enum { FEW = 64, LARGE = 4 << 20 };
+    const Tuning *t = tuning();
     const WindowShape *w = &conv->window;
-    return conv->pass == CONV_FILTER && is_pointwise(w) && w->in_c <= FEW && w->out_c >= 4 * w->in_c &&
-           w->batch * w->out_h * w->out_w * w->out_c >= LARGE;
+    return conv->pass == CONV_FILTER && is_pointwise(w) && w->in_c <= t->conv_gradient_channels &&
+           w->out_c >= 4 * w->in_c && w->batch * w->out_h * w->out_w * w->out_c >= t->conv_gradient_least;
 }
 
-// Of few pixels and few channels the library's convolution makes one piece, which a second thread can't share: 2048 to
-// 192 at 1 x 8 x 8 takes it 0.47 ms on one thread and 0.65 on two, the product 0.26.
+// Of few pixels and few channels.
 static bool is_small_product(const Conv *conv, int threads) {
-    enum { PIXELS = 64, CHANNELS = 256 };
+    const Tuning *t = tuning();
     const WindowShape *w = &conv->window;
-    return threads > 1 && conv->pass == CONV_FORWARD && is_pointwise(w) && w->out_c <= CHANNELS &&
-           w->batch * w->out_h * w->out_w <= PIXELS;
+    return threads > 1 && conv->pass == CONV_FORWARD && is_pointwise(w) && w->out_c <= t->conv_product_channels &&
+           w->batch * w->out_h * w->out_w <= t->conv_product_pixels;
 }
 
 static OnednnOp *make_object(const Conv *conv, const Epilogue *epilogue, int threads) {
@@ -76,7 +71,7 @@ static OnednnOp *make_object(const Conv *conv, const Epilogue *epilogue, int thr
 }
 
 Status *conv_prepare_library(Prepare *p, Conv *conv, int64_t multiplications) {
-    if (multiplications < WORTH_THE_LIBRARY || is_empty(&conv->window) || !onednn_available())
+    if (multiplications < tuning()->conv_library || is_empty(&conv->window) || !onednn_available())
         return OK;
     // What it can't do fast on its way out is done behind it: the bias at least it takes.
     Epilogue wanted = conv_wanted(conv);

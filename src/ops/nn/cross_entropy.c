@@ -1,4 +1,5 @@
 // Cross entropy — the loss of logits against labels, with its gradient, in one pass over the rows.
+#include "graph/rewrite.h"
 #include "loops/norm.h"
 #include "ops/nn/staging.h"
 #include "ops/op.h"
@@ -64,7 +65,7 @@ static void store(Kernel *k) {
 static void second_derivative(Formula *f, Output logits) {
     // What comes to the op's own gradient output: dx += (dg - sum(dg * softmax)) * softmax. Seldom used: zeros else.
     Output dg = f->dy[1];
-    if (formula_is_zero(dg) || str_is(dg.node->type->name, "ZerosLike"))
+    if (!(f->dy_used & BIT(1)))
         return;
     Output softmax = formula_1(f, "Softmax", logits);
     f->dx[0] = Add(f->dx[0], Mul(Sub(dg, SumLast(Mul(dg, softmax))), softmax));
@@ -83,9 +84,9 @@ static Output other_factor(const Node *root, const Node *product) {
 }
 
 // A product of the gradient and a column of as many rows.
-static bool takes_factor(Node *const *chain, int n, const Node *next) {
-    const Node *root = chain[0];
-    if (n > 1 || !str_is(next->type->name, "Mul"))
+static bool takes_factor(const Match *match, const Node *next) {
+    const Node *root = match->nodes[0];
+    if (match->n > 1 || !str_is(next->type->name, "Mul"))
         return false;
     Output factor = other_factor(root, next);
     const Shape *column = &factor.node->output_shapes[factor.index], *rows = &root->output_shapes[1];
@@ -93,12 +94,11 @@ static bool takes_factor(Node *const *chain, int n, const Node *next) {
            column->rank == 2 && column->dims[1] == 1 && rows->dims[0] >= 0 && column->dims[0] == rows->dims[0];
 }
 
-static Status *write_scaled(NodeBuilder *builder, Node *const *chain, int n) {
-    const Node *root = chain[0];
-    (void)n;
+static Status *write_scaled(NodeBuilder *builder, const Match *match) {
+    const Node *root = match->nodes[0];
     for (int i = 0; i < root->n_inputs; i++)
         builder_input(builder, root->inputs[i]);
-    builder_input(builder, other_factor(root, chain[1]));
+    builder_input(builder, other_factor(root, match->nodes[1]));
     for (int i = 0; i < root->n_attrs; i++)
         builder_attr(builder, root->attrs[i].name, &root->attrs[i].value);
     return OK;
@@ -202,19 +202,22 @@ static void dense_grad(Formula *f) {  // d logits = dl * (softmax - labels), d l
 
 const Op op__ScaledSoftmaxCrossEntropyWithLogits = {
     .signature = "_ScaledSoftmaxCrossEntropyWithLogits(features: T, labels: T, factor: T) -> backprop: T, loss: T; "
-                 "T: {half, bfloat16, float, double}",
+                 "T: floats_half_first",
     .doc = "The cross entropy, and its gradient by the logits, each row by a factor.", .needs = SCALED_NEEDS,
     .shape = scaled_dense_shape, .prepare = dense_prepare, .own_size = sizeof(Entropy), .cpu = ANY_TYPE(dense_run),
     .inplace = BIT(0),
 };
-static const Contraction dense_contraction = {"_ScaledSoftmaxCrossEntropyWithLogits", takes_factor, write_scaled};
+const Rewrite rewrite_dense_cross_entropy = {
+    .name = "scale-cross-entropy", .kind = REWRITE_FUSE_READERS, .roots = ROOTS("SoftmaxCrossEntropyWithLogits"),
+    .output = 1, .op = "_ScaledSoftmaxCrossEntropyWithLogits", .takes = takes_factor, .write = write_scaled,
+};
 
 const Op op_SoftmaxCrossEntropyWithLogits = {
     .signature = "SoftmaxCrossEntropyWithLogits(features: T, labels: T) -> loss: T, backprop: T; "
-                 "T: {half, bfloat16, float, double}",
+                 "T: floats_half_first",
     .doc = "The cross entropy of each row's softmax against a distribution, and its gradient by the logits.",
     .shape = dense_shape, .grad = dense_grad, .prepare = dense_prepare, .own_size = sizeof(Entropy),
-    .cpu = ANY_TYPE(dense_run), .contraction = &dense_contraction, .contracted_output = 1,
+    .cpu = ANY_TYPE(dense_run),
 };
 
 // ---------------------------------------- labels as classes
@@ -279,19 +282,20 @@ static void sparse_grad(Formula *f) {
 
 const Op op__ScaledSparseSoftmaxCrossEntropyWithLogits = {
     .signature = "_ScaledSparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels, factor: T) -> backprop: T, "
-                 "loss: T; T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
+                 "loss: T; T: floats_half_first; Tlabels: {int32, int64} = int64",
     .doc = "The cross entropy, and its gradient by the logits, each row by a factor.",
     .needs = "matrix(features), vector(labels), " SCALED_NEEDS, .shape = scaled_sparse_shape, .prepare = sparse_prepare,
     .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .inplace = BIT(0),
 };
-static const Contraction sparse_contraction = {"_ScaledSparseSoftmaxCrossEntropyWithLogits", takes_factor,
-                                               write_scaled};
+const Rewrite rewrite_sparse_cross_entropy = {
+    .name = "scale-cross-entropy", .kind = REWRITE_FUSE_READERS, .roots = ROOTS("SparseSoftmaxCrossEntropyWithLogits"),
+    .output = 1, .op = "_ScaledSparseSoftmaxCrossEntropyWithLogits", .takes = takes_factor, .write = write_scaled,
+};
 
 const Op op_SparseSoftmaxCrossEntropyWithLogits = {
     .signature = "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels) -> loss: T, backprop: T; "
-                 "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
+                 "T: floats_half_first; Tlabels: {int32, int64} = int64",
     .doc = "The cross entropy of each row's softmax against one class, and its gradient by the logits.",
     .needs = "matrix(features), vector(labels)", .shape = sparse_shape, .grad = sparse_grad, .prepare = sparse_prepare,
-    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .contraction = &sparse_contraction,
-    .contracted_output = 1,
+    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run),
 };

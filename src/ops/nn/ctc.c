@@ -108,6 +108,6 @@ const Op op_CTCGreedyDecoder = {
     .doc = "What is heard of each sequence when each moment's likeliest class is taken.", .needs = "rank(inputs) == 3",
     .shape = decode_shape, .prepare = decode_prepare, .own_size = sizeof(Decoder),
     .cpu = (const KernelRow[]){{DT_float, decode_float}, {DT_double, decode_double}, {DT_INVALID, NULL}},
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 #endif

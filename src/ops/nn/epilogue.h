@@ -1,5 +1,5 @@
-// Epilogues of nodes — what the contracted forms of convolutions and products do behind them (attribute fused_ops), and
-// which nodes the planner may put there.
+// Epilogues of nodes — what the fused forms of convolutions and products do behind them (attribute fused_ops). Which
+// nodes become part of one, ops/rewrite/epilogue.c says.
 //
 // fused_ops: "BiasAdd", then "Add", then one activation, each if it is there. `args` has the bias and what is added.
 #pragma once
@@ -14,18 +14,22 @@ FALLIBLE Status *epilogue_of_node(const Node *node, Epilogue *out);
 static inline bool epilogue_is_empty(const Epilogue *e) {
     return !e->bias && !e->sum && !e->activation;
 }
-// Op.simplify of these ops: where fused_ops says what their kernel doesn't do (FusedBatchNorm with its four vectors as
-// args, an activation of other graph optimizers, with `sums` false Add, too), the op and what follows it as nodes of
-// their own. Until then epilogue_of_node tells of such a node that it is `apart`.
-void epilogue_simplify(Formula *f, const char *op, bool sums);
-// Op.simplify of BiasAdd and of activations: behind a convolution or product that was only given another shape (layers
-// over sequences are written so) they stand in front of the new shape, where they may join it.
-void epilogue_before_reshape(Formula *f);
 // The loop of an activation that is none of "none" and "relu by the product itself".
 FALLIBLE Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out);
 
-// Contraction.takes of ops whose output has its channels last or, with data_format NCHW, second. With `sums` a tensor
-// of the output's shape may be added.
-bool epilogue_takes(Node *const *chain, int n, const Node *next, bool sums);
-// Contraction.write: the root's inputs, the args; the root's attributes, as far as the new op has them.
-Status *epilogue_write(NodeBuilder *builder, Node *const *chain, int n);
+// ---- parts by name
+
+// The activation's name, as a literal; NULL where the part is none that a kernel does on its way out.
+const char *epilogue_activation_name(Str part);
+// How many of `args` the part reads.
+int epilogue_args(Str part);
+// Parts that TensorFlow's graph optimizers write and that stand as nodes of their own here (ops/rewrite/epilogue.c).
+#define EPILOGUE_NORM "FusedBatchNorm"
+#define EPILOGUE_GELU "GeluApproximate"
+#define EPILOGUE_EXACT_GELU "GeluExact"
+
+// Whether the channels lie before the planes.
+static inline bool node_in_planes(const Node *node) {
+    const AttrValue *format = node_attr_find(node, "data_format");
+    return format && (str_is(format->s, "NCHW") || str_is(format->s, "NCDHW"));
+}

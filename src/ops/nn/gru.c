@@ -76,8 +76,8 @@ static Status *gru_grad_shape(Shapes *s) {
 static Status *prepare_shapes(Prepare *p, Gru *own) {
     const Shape *x = &p->in[GRU_X]->shape;
     *own = (Gru){.batch = x->dims[0], .inputs = x->dims[1], .cells = p->in[GRU_H_PREV]->shape.dims[1]};
-    NEED(elementwise_find(ELEMENTWISE_Sigmoid, DT_float, &own->sigmoid) &&
-             elementwise_find(ELEMENTWISE_Tanh, DT_float, &own->tanh), INTERNAL, "no loops of float");
+    NEED(elementwise_find(&elementwise_Sigmoid, DT_float, &own->sigmoid) &&
+             elementwise_find(&elementwise_Tanh, DT_float, &own->tanh), INTERNAL, "no loops of float");
     double work = (double)own->batch * (double)own->cells * (double)(own->inputs + own->cells);
     p->cost = work > 1e15 ? (int64_t)1e15 : (int64_t)work;
     return OK;

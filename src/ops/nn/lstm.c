@@ -3,6 +3,7 @@
 // i, f, o = sigmoid, ci = tanh of [x h'] w + b;  cs = i ci + f cs';  h = o tanh(cs). With peepholes i and f also see
 // cs', and o sees cs. The inputs' share of many steps is one product; the hidden state's follows step by step.
 #include "ops/nn/lstm.h"
+#include "loops/tuning.h"
 
 // ---------------------------------------- products
 
@@ -103,8 +104,6 @@ Status *lstm_reserve(Prepare *p, int64_t rows, int64_t columns, size_t *out) {
     return OK;
 }
 
-enum { SPAN_BYTES = 1 << 22 };  // of gates kept at a time
-
 Status *lstm_prepare_shapes(Prepare *p, Lstm *own) {
     const LstmRow *row = node_op(p->node)->row;
     int first = row->block;
@@ -121,15 +120,15 @@ Status *lstm_prepare_shapes(Prepare *p, Lstm *own) {
     own->gate[FORGET] = (row->forget_first ? 1 : 2) * own->cells;
     own->gate[OUT] = 3 * own->cells;
     double step = (double)own->batch * (double)own->cells * 16;
-    own->span = step > 0 && step < SPAN_BYTES ? min_i64((int64_t)(SPAN_BYTES / step), own->steps) : 1;
+    own->span = step > 0 && step < TUNED_LSTM_SPAN ? min_i64((int64_t)(TUNED_LSTM_SPAN / step), own->steps) : 1;
     own->span = own->span < 1 ? 1 : own->span;
     DType dtype = p->out[0]->dtype;
     for (int i = first; i < p->n_in; i++)
         TRY(stage_input(p, dtype, DT_float, &p->in[i]->shape, false, &own->in[i - first]));
     for (int i = 0; i < p->n_out; i++)
         TRY(stage_output(p, dtype, DT_float, &p->out[i]->shape, false, &own->out[i]));
-    NEED(elementwise_find(ELEMENTWISE_Sigmoid, DT_float, &own->sigmoid) &&
-             elementwise_find(ELEMENTWISE_Tanh, DT_float, &own->tanh), INTERNAL, "no loops of float");
+    NEED(elementwise_find(&elementwise_Sigmoid, DT_float, &own->sigmoid) &&
+             elementwise_find(&elementwise_Tanh, DT_float, &own->tanh), INTERNAL, "no loops of float");
     double work = (double)own->steps * (double)own->batch * (double)own->cells * (double)(own->inputs + own->cells);
     p->cost = work > 1e15 ? (int64_t)1e15 : (int64_t)work;
     return OK;

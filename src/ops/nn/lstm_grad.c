@@ -235,12 +235,15 @@ const Op op_LSTMBlockCellGrad = {
     .shape = cell_grad_shape, .prepare = cell_grad_prepare, .own_size = sizeof(Lstm), .cpu = ANY_TYPE(cell_grad_run),
     .row = &one_cell,
 };
-#define BLOCK_GRAD(Name, of, row_of)                                                                                \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(seq_len_max: int64, " OF_OP "h: T, cs_grad: T, h_grad: T) -> " TO_OP GRAD_END,          \
-        .doc = "Gradient of " of ".", .needs = "scalar(seq_len_max), rank(x) == 3, " VECTORS IN_TIME,               \
-        .shape = block_grad_shape, .prepare = block_grad_prepare, .own_size = sizeof(Lstm),                         \
-        .cpu = ANY_TYPE(block_grad_run), .row = &(row_of), .host = BIT(0),                                         \
-    };
-BLOCK_GRAD(BlockLSTMGrad, "BlockLSTM", block)
-BLOCK_GRAD(BlockLSTMGradV2, "BlockLSTMV2", block_v2)
+const Op op_BlockLSTMGrad = {
+    .signature = "BlockLSTMGrad(seq_len_max: int64, " OF_OP "h: T, cs_grad: T, h_grad: T) -> " TO_OP GRAD_END,
+    .doc = "Gradient of BlockLSTM.", .needs = "scalar(seq_len_max), rank(x) == 3, " VECTORS IN_TIME,
+    .shape = block_grad_shape, .prepare = block_grad_prepare, .own_size = sizeof(Lstm),
+    .cpu = ANY_TYPE(block_grad_run), .row = &block, .host = BIT(0),
+};
+const Op op_BlockLSTMGradV2 = {
+    .signature = "BlockLSTMGradV2(seq_len_max: int64, " OF_OP "h: T, cs_grad: T, h_grad: T) -> " TO_OP GRAD_END,
+    .doc = "Gradient of BlockLSTMV2.", .needs = "scalar(seq_len_max), rank(x) == 3, " VECTORS IN_TIME,
+    .shape = block_grad_shape, .prepare = block_grad_prepare, .own_size = sizeof(Lstm),
+    .cpu = ANY_TYPE(block_grad_run), .row = &block_v2, .host = BIT(0),
+};

@@ -76,7 +76,7 @@ bool packing_may_keep(const Prepare *p, int input) {
     if (node_flow(from) == FLOW_ARG)
         return node_bool(from, "lasts");
     // What a loop's gradient takes back: its weights are there once for each iteration, all of one buffer.
-    if (str_is(from->type->name, "StackPopV2") || str_is(from->type->name, "TensorListPopBack"))
+    if (node_op(from) && (node_op(from)->flags & OP_TAKES_BACK))
         return true;
     return from->n_inputs && dtype_base(from->inputs[0].node->output_types[from->inputs[0].index]) == DT_resource;
 }

@@ -1,4 +1,5 @@
 // Pooling — windows reduced to their greatest or mean element, and the gradients.
+#include "graph/rewrite.h"
 #include "ops/nn/pool.h"
 
 #include "graph/build.h"
@@ -153,23 +154,29 @@ Status *pool_avg_run(Kernel *k) {
     return forward_run(k, avg_units);
 }
 
-// ---------------------------------------- made again: _MaxPoolAgain reads what MaxPool did behind its first input
+// ---------------------------------------- rematerialised: behind its first input _MaxPoolRecompute reads what MaxPool did
 
-static bool max_again_can(const Node *pool) {
+static bool can_recompute(const Match *match, const Node *next) {
+    const Node *pool = match->nodes[0];
+    (void)next;
     return pool->output_types[0] == DT_float && str_is(node_str(pool, "data_format"), "NHWC");
 }
 
-static Status *max_again_write(NodeBuilder *builder, Node *pool) {
+static Status *recompute_write(NodeBuilder *builder, const Match *match) {
     static const char *const names[] = {"T", "ksize", "strides", "padding", "explicit_paddings"};
+    const Node *pool = match->nodes[0];
     builder_input(builder, pool->inputs[0]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         builder_attr(builder, str_of(names[i]), node_attr_find(pool, names[i]));
     return OK;
 }
 
-static const Recompute max_recompute = {"_MaxPoolAgain", max_again_can, max_again_write};
+const Rewrite rewrite_max_pool_recompute = {
+    .name = "recompute-max-pool", .kind = REWRITE_REMATERIALISE, .roots = ROOTS("MaxPool"), .op = "_MaxPoolRecompute",
+    .takes = can_recompute, .write = recompute_write,
+};
 
-static Status *max_again_prepare(Prepare *p) {
+static Status *recompute_prepare(Prepare *p) {
     Prepare behind = *p;
     behind.in++;
     behind.n_in--;
@@ -179,7 +186,7 @@ static Status *max_again_prepare(Prepare *p) {
     return OK;
 }
 
-static Status *max_again_run(Kernel *k) {
+static Status *recompute_run(Kernel *k) {
     Kernel behind = *k;
     behind.in++;
     behind.n_in--;
@@ -322,15 +329,6 @@ static void max_v2_formula(Formula *f) {
     const Output in[] = {f->x[0], f->y[0], f->dy[0], f->x[1], f->x[2]};
     f->dx[0] = formula_alike(f, "MaxPoolGradV2", in, 5);
 }
-// What the pool gave isn't read, so it need not live for this: only its shape must be right, and the gradient's is the
-// same.
-static void max_grad_simplify(Formula *f) {
-    const Output in[] = {f->x[0], f->x[2], f->x[2]};
-    const Shape *y = &f->x[1].node->output_shapes[f->x[1].index], *dy = &f->x[2].node->output_shapes[f->x[2].index];
-    bool same = (shape_is_known(y) && shape_equal(y, dy)) || outputs_have_one_shape(f->x[1], f->x[2]);
-    if (same && !output_equal(f->x[1], f->x[2]))
-        f->results[0] = formula_alike(f, "MaxPoolGrad", in, 3);
-}
 static void max_grad_formula(Formula *f) {  // which element was the greatest does not change
     f->dx[0] = ZerosLike(f->x[0]);
     f->dx[1] = ZerosLike(f->x[1]);
@@ -351,26 +349,28 @@ static void avg_grad_formula(Formula *f) {
 
 const PoolRow pool_sizes_are_inputs = {.sizes_are_inputs = true};
 
-#define POOLED_TYPES "half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8"
 #define ANY_PADDING "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}; explicit_paddings: list(int) = []; "
 #define THREE_FORMATS "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\""
 
 const Op op_MaxPool = {
     .signature =
-        "MaxPool(input: T) -> output: T; T: {" POOLED_TYPES "} = float; " POOL_WINDOWS ANY_PADDING THREE_FORMATS,
+        "MaxPool(input: T) -> output: T; "
+        "T: {floats_half_first, int32, int64, uint8, int16, int8, uint16, qint8} = float; "
+        POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
-    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, .recompute = &max_recompute,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1,
     POOL_FIELDS,
 };
-const Op op__MaxPoolAgain = {
-    .signature = "_MaxPoolAgain(output: T, input: T) -> again: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
+const Op op__MaxPoolRecompute = {
+    .signature = "_MaxPoolRecompute(output: T, input: T) -> recomputed: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
                  "data_format: {\"NHWC\"} = \"NHWC\"",
     .doc = "output, which is the pool of the input and may be found again from it.", .shape = shape_unchanged,
-    .prepare = max_again_prepare, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .again = max_again_run,
-    .flags = OP_NO_GRADIENT, POOL_FIELDS,
+    .prepare = recompute_prepare, .cpu = ANY_TYPE(recompute_run), .alias = BIT(0),
+    .flags = OP_RECOMPUTES | OP_NO_GRADIENT, POOL_FIELDS,
 };
 const Op op_MaxPoolV2 = {
-    .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {" POOLED_TYPES "} = float; "
+    .signature = "MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; "
+                 "T: {floats_half_first, int32, int64, uint8, int16, int8, uint16, qint8} = float; "
                  PLAIN_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
     .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .host = BIT(1) | BIT(2),
@@ -379,27 +379,27 @@ const Op op_MaxPoolV2 = {
 const Op op_MaxPoolGrad = {
     .signature =
         "MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS ANY_PADDING TWO_FORMATS
-                 "; T: {" REAL_TYPES "} = float",
+                 "; T: reals = float",
     .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_formula, .simplify = max_grad_simplify, .prepare = pool_max_grad_prepare,
+    .grad = max_grad_formula, .shape_only = BIT(1), .prepare = pool_max_grad_prepare,
     .cpu = ANY_TYPE(pool_max_grad_run), POOL_FIELDS,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
-                 PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "} = float",
+                 PLAIN_PADDING TWO_FORMATS "; T: reals = float",
     .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = pool_grad_shape,
-    .grad = max_grad_v2_formula, .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
+    .grad = max_grad_v2_formula, .shape_only = BIT(1), .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
     .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS,
 };
 const Op op_AvgPool = {
     .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
-                 "; T: {half, bfloat16, float, double}",
+                 "; T: floats_half_first",
     .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
     .grad = avg_formula, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1, POOL_FIELDS,
 };
 const Op op_AvgPoolGrad = {
     .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
-                 "; T: {half, bfloat16, float, double}",
+                 "; T: floats_half_first",
     .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = pool_avg_grad_shape,
     .grad = avg_grad_formula, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0),
     POOL_FIELDS,

@@ -44,7 +44,6 @@ Status *pool_grad_grad_prepare(Prepare *p);
 Status *pool_grad_grad_run(Kernel *k);
 extern const PoolRow pool_sizes_are_inputs;
 
-#define REAL_TYPES "float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"
 #define POOL_WINDOWS "ksize: list(int) >= 4; strides: list(int) >= 4; "
 #define PLAIN_PADDING "padding: {\"SAME\", \"VALID\"}; "
 #define TWO_FORMATS "data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""

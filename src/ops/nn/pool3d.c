@@ -41,21 +41,21 @@ const Op op_MaxPool3DGrad = {
 };
 const Op op_MaxPool3DGradGrad = {
     .signature = "MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " WINDOWS_3D
-                 "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+                 "T: reals",
     .doc = "Second gradient of MaxPool3D: what lies at the greatest element of each window.",
     .shape = pool_grad_grad_shape,
     .grad = max_grad_grad_grad, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run),
     POOL3_FIELDS,
 };
 const Op op_AvgPool3D = {
-    .signature = "AvgPool3D(input: T) -> output: T; " WINDOWS_3D "T: {half, bfloat16, float, double}",
+    .signature = "AvgPool3D(input: T) -> output: T; " WINDOWS_3D "T: floats_half_first",
     .doc = "The mean of each window of the volumes; only elements inside count.", .grad = mean_grad,
     .shape = pool_output_shape, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1,
     POOL3_FIELDS,
 };
 const Op op_AvgPool3DGrad = {
     .signature = "AvgPool3DGrad(orig_input_shape: int32, grad: T) -> output: T; " WINDOWS_3D
-                 "T: {half, bfloat16, float, double}",
+                 "T: floats_half_first",
     .doc = "Gradient of AvgPool3D: shared out among the elements of each window.", .grad = mean_grad_grad,
     .shape = pool_avg_grad_shape, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0),
     POOL3_FIELDS,

@@ -83,11 +83,11 @@ static void argmax_grad(Formula *f) {
 }
 
 #define ARGMAX_ATTRIBUTES                                                                             \
-    POOL_WINDOWS PLAIN_PADDING "include_batch_in_index: bool = false; Targmax: {int32, int64}; T: {" REAL_TYPES "}"
+    POOL_WINDOWS PLAIN_PADDING "include_batch_in_index: bool = false; Targmax: {int32, int64}; T: reals"
 const Op op_MaxPoolWithArgmax = {
     .signature = "MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; " POOL_WINDOWS
                  "Targmax: {int32, int64} = int64; " PLAIN_PADDING "include_batch_in_index: bool = false; "
-                 "T: {" REAL_TYPES "}",
+                 "T: reals",
     .doc = "The greatest element of each window, and where it is.", .shape = pool_output_shape, .grad = argmax_grad,
     .prepare = argmax_prepare, .cpu = ANY_TYPE(argmax_run), POOL_FIELDS,
 };
@@ -185,14 +185,16 @@ static void scatter_grad(Formula *f) {
     f->dx[1] = Like("MaxPoolGradGradWithArgmax", f->x[0], f->dy[0], f->x[2]);
 }
 
-#define BY_POSITION(Name, text, shape_fn, run_fn, ...)                                                         \
-    const Op op_##Name = {                                                                                     \
-        .signature = #Name "(input: T, grad: T, argmax: Targmax) -> output: T; " ARGMAX_ATTRIBUTES, .doc = text, \
-        .shape = shape_fn, .prepare = by_position_prepare, .cpu = ANY_TYPE(run_fn), POOL_FIELDS, __VA_ARGS__    \
-    };
-BY_POSITION(MaxPoolGradWithArgmax, "Gradient of MaxPoolWithArgmax.", scatter_shape, scatter_run, .grad = scatter_grad)
-BY_POSITION(MaxPoolGradGradWithArgmax, "Second gradient of MaxPoolWithArgmax: what lies at argmax.", gather_shape,
-            gather_run, .flags = 0)
+const Op op_MaxPoolGradWithArgmax = {
+    .signature = "MaxPoolGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T; " ARGMAX_ATTRIBUTES,
+    .doc = "Gradient of MaxPoolWithArgmax.", .shape = scatter_shape, .prepare = by_position_prepare,
+    .cpu = ANY_TYPE(scatter_run), POOL_FIELDS, .grad = scatter_grad,
+};
+const Op op_MaxPoolGradGradWithArgmax = {
+    .signature = "MaxPoolGradGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T; " ARGMAX_ATTRIBUTES,
+    .doc = "Second gradient of MaxPoolWithArgmax: what lies at argmax.", .shape = gather_shape,
+    .prepare = by_position_prepare, .cpu = ANY_TYPE(gather_run), POOL_FIELDS,
+};
 
 // ---------------------------------------- MaxPoolGradGrad
 
@@ -256,7 +258,7 @@ static void grad_grad_v2_formula(Formula *f) {
 
 const Op op_MaxPoolGradGrad = {
     .signature = "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING
-                 TWO_FORMATS "; T: {" REAL_TYPES "}",
+                 TWO_FORMATS "; T: reals",
     .doc = "Second gradient of MaxPool: what lies at the greatest element of each window.",
     .shape = pool_grad_grad_shape,
     .grad = grad_grad_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run), POOL_FIELDS,
@@ -264,7 +266,7 @@ const Op op_MaxPoolGradGrad = {
 const Op op_MaxPoolGradGradV2 = {
     .signature =
         "MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
-                 PLAIN_PADDING TWO_FORMATS "; T: {" REAL_TYPES "}",
+                 PLAIN_PADDING TWO_FORMATS "; T: reals",
     .doc = "Second gradient of MaxPoolV2: what lies at the greatest element of each window.",
     .shape = pool_grad_grad_shape,
     .grad = grad_grad_v2_formula, .prepare = pool_grad_grad_prepare, .cpu = ANY_TYPE(pool_grad_grad_run),

@@ -69,11 +69,11 @@ static void log_softmax_grad(Formula *f) {  // dx = dy - sum(dy) * exp(y)
     .needs = "rank(logits) >= 1", .shape = shape_unchanged, .prepare = rows_prepare, .own_size = sizeof(Rows), \
     .inplace = BIT(0)
 const Op op_Softmax = {
-    .signature = "Softmax(logits: T) -> softmax: T; T: {half, bfloat16, float, double}",
+    .signature = "Softmax(logits: T) -> softmax: T; T: floats_half_first",
     .doc = "Exponentials of each row, scaled to sum to one.", .grad = softmax_grad, .cpu = ANY_TYPE(softmax_run),
     ROWS_FIELDS,
 };
 const Op op_LogSoftmax = {
-    .signature = "LogSoftmax(logits: T) -> logsoftmax: T; T: {half, bfloat16, float, double}",
+    .signature = "LogSoftmax(logits: T) -> logsoftmax: T; T: floats_half_first",
     .doc = "Logarithm of Softmax.", .grad = log_softmax_grad, .cpu = ANY_TYPE(log_softmax_run), ROWS_FIELDS,
 };

@@ -66,10 +66,10 @@ static Status *make_queue(Opening *o, QueueKind kind, DType *dtypes, Shape *shap
     }
     Str name = node_str(o->node, "shared_name");
     AUTO(resource) Resource *resource = NULL;
-    TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name,
+    TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->name,
                                 &queue_type, create, &making, &resource));
     TRY(queue_check_spec(queue_of(resource), &making.spec));
-    return handle_tensor(resource, DT_INVALID, UNKNOWN_SHAPE, &state->handle);
+    return handle_tensor(resource, kernel_device_name(o->node), DT_INVALID, UNKNOWN_SHAPE, &state->handle);
 }
 
 static Status *open_kind(Opening *o, QueueKind kind) {
@@ -111,7 +111,7 @@ static const Tensor *queue_handle(const void *state) {
         .signature = #Name "() -> handle: " handle "; component_types: list(type) >= " types "; capacity: int = -1; " \
                      middle "container: string = \"\"; shared_name: string = \"\"; stateful",                    \
         .doc = text, .shape = shape_scalar, .open = opens, .close = close_queue, .state_size = sizeof(QueueNode),  \
-        .value = queue_handle, .cpu = ANY_TYPE(queue_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT,               \
+        .value = queue_handle, .cpu = ANY_TYPE(queue_run), .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,               \
     };
 #define QUEUES(Name, ...)              \
     QUEUE(Name, "ref string", __VA_ARGS__) \
@@ -178,22 +178,13 @@ static Status *enqueue(Kernel *k, bool many) {
 STARTS(start_enqueue, enqueue(k, false))
 STARTS(start_enqueue_many, enqueue(k, true))
 
-#define REF_HANDLE "handle: ref string"
-#define RESOURCE_HANDLE "handle: resource"
-#define ENQUEUE(Name, handle, begin, text, more, ...)                                                             \
-    const Op op_##Name = {                                                                                        \
-        .signature = #Name "(" handle ", components: Tcomponents); Tcomponents: list(type) >= 1; timeout_ms: int " \
-                     "= -1" more,                                                                                 \
-        .doc = text, .shape = shape_none, .keeps = BIT(1), .prepare = no_timeout, .start = begin, __VA_ARGS__      \
-    };
-#define BY_REF .flags = OP_STATEFUL | OP_NO_GRADIENT
-#define BY_RESOURCE .flags = OP_NO_GRADIENT
-#define ONE_IN "Puts a tuple into the queue; waits while it is full."
-#define MANY_IN "Puts the rows of the components into the queue, one tuple each."
-ENQUEUE(QueueEnqueue, REF_HANDLE, start_enqueue, ONE_IN, "", BY_REF)
-ENQUEUE(QueueEnqueueV2, RESOURCE_HANDLE, start_enqueue, ONE_IN, "; stateful", BY_RESOURCE)
-ENQUEUE(QueueEnqueueMany, REF_HANDLE, start_enqueue_many, MANY_IN, "", BY_REF)
-ENQUEUE(QueueEnqueueManyV2, RESOURCE_HANDLE, start_enqueue_many, MANY_IN, "; stateful", BY_RESOURCE)
+#define ENQUEUED ", components: Tcomponents); Tcomponents: list(type) >= 1; timeout_ms: int = -1"
+REF_AND_RESOURCE(QueueEnqueue, QueueEnqueueV2, "handle", ENQUEUED, 0,
+                 .doc = "Puts a tuple into the queue; waits while it is full.", .shape = shape_none, .keeps = BIT(1),
+                 .prepare = no_timeout, .start = start_enqueue)
+REF_AND_RESOURCE(QueueEnqueueMany, QueueEnqueueManyV2, "handle", ENQUEUED, 0,
+                 .doc = "Puts the rows of the components into the queue, one tuple each.", .shape = shape_none,
+                 .keeps = BIT(1), .prepare = no_timeout, .start = start_enqueue_many)
 
 // ---------------------------------------- draining
 
@@ -242,24 +233,17 @@ STARTS(start_dequeue, dequeue(k, ONE))
 STARTS(start_dequeue_many, dequeue(k, MANY))
 STARTS(start_dequeue_up_to, dequeue(k, UP_TO))
 
-#define DEQUEUE(Name, inputs, begin, text, more, ...)                                                              \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(" inputs ") -> components: component_types; component_types: list(type) >= 1; "        \
-                     "timeout_ms: int = -1" more,                                                                  \
-        .doc = text, .shape = shape_none, .prepare = no_timeout, .start = begin, __VA_ARGS__                       \
-    };
-#define ONE_OUT "Takes a tuple out of the queue; waits while it is empty."
-#define MANY_OUT "Takes n tuples out of the queue, stacked; waits until there are so many."
-#define SOME_OUT "Takes n tuples out of the queue, stacked; fewer once it is closed."
-#define N_NEEDS .needs = "scalar(n)", .host = BIT(1)
-DEQUEUE(QueueDequeue, REF_HANDLE, start_dequeue, ONE_OUT, "", BY_REF)
-DEQUEUE(QueueDequeueV2, RESOURCE_HANDLE, start_dequeue, ONE_OUT, "; stateful", BY_RESOURCE)
-DEQUEUE(QueueDequeueMany, REF_HANDLE ", n: int32", start_dequeue_many, MANY_OUT, "", N_NEEDS, BY_REF)
-DEQUEUE(QueueDequeueManyV2, RESOURCE_HANDLE ", n: int32", start_dequeue_many, MANY_OUT, "; stateful", N_NEEDS,
-        BY_RESOURCE)
-DEQUEUE(QueueDequeueUpTo, REF_HANDLE ", n: int32", start_dequeue_up_to, SOME_OUT, "", N_NEEDS, BY_REF)
-DEQUEUE(QueueDequeueUpToV2, RESOURCE_HANDLE ", n: int32", start_dequeue_up_to, SOME_OUT, "; stateful", N_NEEDS,
-        BY_RESOURCE)
+#define DEQUEUED ") -> components: component_types; component_types: list(type) >= 1; timeout_ms: int = -1"
+REF_AND_RESOURCE(QueueDequeue, QueueDequeueV2, "handle", DEQUEUED, 0,
+                 .doc = "Takes a tuple out of the queue; waits while it is empty.", .shape = shape_none,
+                 .prepare = no_timeout, .start = start_dequeue)
+REF_AND_RESOURCE(QueueDequeueMany, QueueDequeueManyV2, "handle", ", n: int32" DEQUEUED, 0,
+                 .doc = "Takes n tuples out of the queue, stacked; waits until there are so many.",
+                 .needs = "scalar(n)", .shape = shape_none, .prepare = no_timeout, .start = start_dequeue_many,
+                 .host = BIT(1))
+REF_AND_RESOURCE(QueueDequeueUpTo, QueueDequeueUpToV2, "handle", ", n: int32" DEQUEUED, 0,
+                 .doc = "Takes n tuples out of the queue, stacked; fewer once it is closed.", .needs = "scalar(n)",
+                 .shape = shape_none, .prepare = no_timeout, .start = start_dequeue_up_to, .host = BIT(1))
 
 // ---------------------------------------- closing and asking
 
@@ -272,14 +256,9 @@ static Status *close_it(Kernel *k) {
 }
 STARTS(start_close, close_it(k))
 
-#define CLOSE(Name, handle, more, ...)                                                                       \
-    const Op op_##Name = {                                                                                   \
-        .signature = #Name "(" handle "); cancel_pending_enqueues: bool = false" more,                       \
-        .doc = "Closes the queue: nothing goes in any more, what is there comes out.", .shape = shape_none,  \
-        .start = start_close, __VA_ARGS__                                                                    \
-    };
-CLOSE(QueueClose, REF_HANDLE, "", BY_REF)
-CLOSE(QueueCloseV2, RESOURCE_HANDLE, "; stateful", BY_RESOURCE)
+REF_AND_RESOURCE(QueueClose, QueueCloseV2, "handle", "); cancel_pending_enqueues: bool = false", 0,
+                 .doc = "Closes the queue: nothing goes in any more, what is there comes out.", .shape = shape_none,
+                 .start = start_close)
 
 static Status *size_run(Kernel *k) {
     Queue *queue;
@@ -297,14 +276,8 @@ static Status *is_closed_run(Kernel *k) {
     return OK;
 }
 
-#define ASK(Name, handle, output, text, run, more, ...)                                           \
-    const Op op_##Name = {                                                                        \
-        .signature = #Name "(" handle ") -> " output more, .doc = text, .shape = shape_scalar,    \
-        .cpu = ANY_TYPE(run), .host_out = BIT(0), __VA_ARGS__                                     \
-    };
-ASK(QueueSize, REF_HANDLE, "size: int32", "How many tuples are in the queue.", size_run, "", BY_REF)
-ASK(QueueSizeV2, RESOURCE_HANDLE, "size: int32", "How many tuples are in the queue.", size_run, "; stateful",
-    BY_RESOURCE)
-ASK(QueueIsClosed, REF_HANDLE, "is_closed: bool", "Whether the queue is closed.", is_closed_run, "", BY_REF)
-ASK(QueueIsClosedV2, RESOURCE_HANDLE, "is_closed: bool", "Whether the queue is closed.", is_closed_run, "; stateful",
-    BY_RESOURCE)
+REF_AND_RESOURCE(QueueSize, QueueSizeV2, "handle", ") -> size: int32", 0, .doc = "How many tuples are in the queue.",
+                 .shape = shape_scalar, .cpu = ANY_TYPE(size_run), .host_out = BIT(0))
+REF_AND_RESOURCE(QueueIsClosed, QueueIsClosedV2, "handle", ") -> is_closed: bool", 0,
+                 .doc = "Whether the queue is closed.", .shape = shape_scalar, .cpu = ANY_TYPE(is_closed_run),
+    .host_out = BIT(0))

@@ -7,6 +7,9 @@
 #include "loops/elementwise.h"
 #include "ops/random/sampler.h"
 
+ELEMENTWISE(Expm1);
+ELEMENTWISE(Log1p);
+
 typedef struct Candidates Candidates;
 
 typedef struct {
@@ -283,8 +286,8 @@ static Status *candidates_prepare(Prepare *p) {
     Sampling *own = p->own;
     *own = (Sampling){.batch = p->in[0]->shape.dims[0], .n_true = node_int(p->node, "num_true"),
                       .n_sampled = node_int(p->node, "num_sampled"), .unique = node_bool(p->node, "unique")};
-    NEED(elementwise_find(ELEMENTWISE_Log1p, DT_float, &own->log1p) &&
-         elementwise_find(ELEMENTWISE_Expm1, DT_float, &own->expm1), INTERNAL, "no loops");
+    NEED(elementwise_find(&elementwise_Log1p, DT_float, &own->log1p) &&
+         elementwise_find(&elementwise_Expm1, DT_float, &own->expm1), INTERNAL, "no loops");
     NEED(own->n_sampled <= INT32_MAX, INVALID_ARGUMENT, "num_sampled = %lld is not in [1, 2^31)",
          (long long)own->n_sampled);
     p->scratch = own->unique ? places_size(own->n_sampled) : 0;
@@ -366,5 +369,5 @@ const Op op_ComputeAccidentalHits = {
     .doc =
     "Where the sampled candidates are true classes: the row, the place among the candidates, and the lowest weight.",
     .needs = "matrix(true_classes), vector(sampled_candidates)", .shape = hits_shape, .prepare = hits_prepare,
-    .cpu = ANY_TYPE(hits_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(hits_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };

@@ -111,19 +111,18 @@ static Status *stateless_run(Kernel *k) {
     return draw(k, &philox);
 }
 
-#define LOGIT_TYPES "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}"
 #define DRAW_FIELDS                                                                                       \
     .shape = multinomial_shape, .host = BIT(1), .prepare = multinomial_prepare, .own_size = sizeof(Draw), \
     .flags = OP_NO_GRADIENT
 const Op op_Multinomial = {
     .signature = "Multinomial(logits: T, num_samples: int32) -> output: output_dtype; seed: int = 0; seed2: int = 0; "
-                 LOGIT_TYPES "; output_dtype: {int32, int64} = int64; stateful",
+                 "T: reals; output_dtype: {int32, int64} = int64; stateful",
     .doc = "Classes drawn with the probabilities that each row of logits gives.",
     .needs = "matrix(logits), scalar(num_samples)", .cpu = ANY_TYPE(multinomial_run), HAS_STREAM, DRAW_FIELDS,
 };
 const Op op_StatelessMultinomial = {
     .signature = "StatelessMultinomial(logits: T, num_samples: int32, seed: Tseed) -> output: output_dtype; "
-                 LOGIT_TYPES "; Tseed: {int32, int64} = int64; output_dtype: {int32, int64} = int64",
+                 "T: reals; Tseed: {int32, int64} = int64; output_dtype: {int32, int64} = int64",
     .doc = "Classes drawn with the probabilities that each row of logits gives; they follow from the seed.",
     .needs = "matrix(logits), scalar(num_samples), vector(seed), dim(seed, 0) == 2", .cpu = ANY_TYPE(stateless_run),
     DRAW_FIELDS,

@@ -21,16 +21,27 @@ static Status *random_run(Kernel *k) {
     return filling_run(k, &philox);
 }
 
-#define RANDOM_OP(Name, text, prepare_fn)                                                                          \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "                          \
-                     "dtype: {half, bfloat16, float, double}; T: {int32, int64}; stateful",                        \
-        .doc = text, .needs = "vector(shape)", .shape = random_shape, .host = BIT(0), .prepare = prepare_fn,       \
-        .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT, HAS_STREAM,              \
-    };
-RANDOM_OP(RandomUniform, "Numbers in [0, 1), all alike.", prepare_uniform)
-RANDOM_OP(RandomStandardNormal, "Numbers of the normal distribution.", prepare_normal)
-RANDOM_OP(TruncatedNormal, "Numbers of the normal distribution within two deviations.", prepare_truncated)
+const Op op_RandomUniform = {
+    .signature = "RandomUniform(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; dtype: floats_half_first; "
+                 "T: {int32, int64}; stateful",
+    .doc = "Numbers in [0, 1), all alike.", .needs = "vector(shape)", .shape = random_shape, .host = BIT(0),
+    .prepare = prepare_uniform, .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT,
+    HAS_STREAM,
+};
+const Op op_RandomStandardNormal = {
+    .signature = "RandomStandardNormal(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "
+                 "dtype: floats_half_first; T: {int32, int64}; stateful",
+    .doc = "Numbers of the normal distribution.", .needs = "vector(shape)", .shape = random_shape, .host = BIT(0),
+    .prepare = prepare_normal, .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT,
+    HAS_STREAM,
+};
+const Op op_TruncatedNormal = {
+    .signature = "TruncatedNormal(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "
+                 "dtype: floats_half_first; T: {int32, int64}; stateful",
+    .doc = "Numbers of the normal distribution within two deviations.", .needs = "vector(shape)",
+    .shape = random_shape, .host = BIT(0), .prepare = prepare_truncated, .own_size = sizeof(Filling),
+    .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT, HAS_STREAM,
+};
 
 static Status *random_int_run(Kernel *k) {
     const Filling *filling = k->own;

@@ -52,15 +52,24 @@ static Status *seeded_int_run(Kernel *k) {
     return filling_run_int(k, &philox, k->in[2], k->in[3]);
 }
 
-#define SEEDED(Name, text, prepare_fn)                                                                               \
-    const Op op_##Name = {                                                                                           \
-        .signature = #Name "(shape: T, seed: Tseed) -> output: dtype; dtype: {half, bfloat16, float, double} = float; " \
-                     "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",                                     \
-        .doc = text, .needs = SEED_NEEDS, .prepare = prepare_fn, .cpu = ANY_TYPE(seeded_run), STATELESS,             \
-    };
-SEEDED(StatelessRandomUniform, "Numbers in [0, 1) that follow from the seed.", prepare_uniform)
-SEEDED(StatelessRandomNormal, "Numbers of the normal distribution that follow from the seed.", prepare_normal)
-SEEDED(StatelessTruncatedNormal, "Normal numbers within two deviations that follow from the seed.", prepare_truncated)
+const Op op_StatelessRandomUniform = {
+    .signature = "StatelessRandomUniform(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
+                 "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",
+    .doc = "Numbers in [0, 1) that follow from the seed.", .needs = SEED_NEEDS, .prepare = prepare_uniform,
+    .cpu = ANY_TYPE(seeded_run), STATELESS,
+};
+const Op op_StatelessRandomNormal = {
+    .signature = "StatelessRandomNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
+                 "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",
+    .doc = "Numbers of the normal distribution that follow from the seed.", .needs = SEED_NEEDS,
+    .prepare = prepare_normal, .cpu = ANY_TYPE(seeded_run), STATELESS,
+};
+const Op op_StatelessTruncatedNormal = {
+    .signature = "StatelessTruncatedNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
+                 "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",
+    .doc = "Normal numbers within two deviations that follow from the seed.", .needs = SEED_NEEDS,
+    .prepare = prepare_truncated, .cpu = ANY_TYPE(seeded_run), STATELESS,
+};
 
 const Op op_StatelessRandomUniformInt = {
     .signature = "StatelessRandomUniformInt(shape: T, seed: Tseed, minval: dtype, maxval: dtype) -> output: dtype; "
@@ -86,16 +95,24 @@ static Status *keyed_run(Kernel *k) {
     return filling_run(k, &philox);
 }
 
-#define KEYED(Name, text, prepare_fn)                                                                               \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: dtype; "            \
-                     "dtype: {half, bfloat16, float, double} = float; Tshape: {int32, int64} = int32",              \
-        .doc = text, .needs = KEY_NEEDS, .prepare = prepare_fn, .cpu = ANY_TYPE(keyed_run), STATELESS,              \
-    };
-KEYED(StatelessRandomUniformV2, "Numbers in [0, 1) that follow from key and counter.", prepare_uniform)
-KEYED(StatelessRandomNormalV2, "Numbers of the normal distribution that follow from key and counter.", prepare_normal)
-KEYED(StatelessTruncatedNormalV2, "Normal numbers within two deviations that follow from key and counter.",
-      prepare_truncated)
+const Op op_StatelessRandomUniformV2 = {
+    .signature = "StatelessRandomUniformV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: dtype; "
+                 "dtype: floats_half_first = float; Tshape: {int32, int64} = int32",
+    .doc = "Numbers in [0, 1) that follow from key and counter.", .needs = KEY_NEEDS, .prepare = prepare_uniform,
+    .cpu = ANY_TYPE(keyed_run), STATELESS,
+};
+const Op op_StatelessRandomNormalV2 = {
+    .signature = "StatelessRandomNormalV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: dtype; "
+                 "dtype: floats_half_first = float; Tshape: {int32, int64} = int32",
+    .doc = "Numbers of the normal distribution that follow from key and counter.", .needs = KEY_NEEDS,
+    .prepare = prepare_normal, .cpu = ANY_TYPE(keyed_run), STATELESS,
+};
+const Op op_StatelessTruncatedNormalV2 = {
+    .signature = "StatelessTruncatedNormalV2(shape: Tshape, key: uint64, counter: uint64, "
+                 "alg: int32) -> output: dtype; dtype: floats_half_first = float; Tshape: {int32, int64} = int32",
+    .doc = "Normal numbers within two deviations that follow from key and counter.", .needs = KEY_NEEDS,
+    .prepare = prepare_truncated, .cpu = ANY_TYPE(keyed_run), STATELESS,
+};
 
 const Op op_StatelessRandomUniformFullIntV2 = {
     .signature = "StatelessRandomUniformFullIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: "

@@ -7,6 +7,7 @@
 #include "loops/fft.h"
 #include "ops/array/moving.h"
 #include "kernel/lanes.h"
+#include "loops/tuning.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
@@ -182,7 +183,7 @@ static void FN(unit)(Block *b, const T *in, T *out) {
 
 #elif !defined(FFT_TYPES)  // ---------------------------------------- geometry
 #define FFT_TYPES
-enum { MOST_AXES = 3, UNIT_BYTES = 1 << 17 };
+enum { MOST_AXES = 3 };
 typedef enum { KIND_FFT, KIND_IFFT, KIND_RFFT, KIND_IRFFT } Kind;
 
 // Op.row.
@@ -335,7 +336,7 @@ static Status *fft_prepare_op(Prepare *p) {
         own->roots = roots;
     }
     NEED(mul_i64(wide, own->outer, &all) && all < INT64_MAX / 1024, RESOURCE_EXHAUSTED, "too many elements");
-    own->unit_rows = max_i64(1, min_i64(16, UNIT_BYTES / max_i64(1, all * size)));
+    own->unit_rows = max_i64(1, min_i64(16, TUNED_FFT_UNIT / max_i64(1, all * size)));
     all *= own->unit_rows;
     own->plane = round_up((size_t)(all * size), 64);
     size_t work = 0;
@@ -439,18 +440,18 @@ static void irfft_grad(Formula *f) {
 
 #define FFT_FIELDS(row_)                                                                                    \
     .shape = fft_shape, .prepare = fft_prepare_op, .own_size = sizeof(Transform), .cpu = ANY_TYPE(fft_run_op), .row = row_
-#define COMPLEX_FFT(Name, kind, rank, text, gradient)                                                       \
-    static const FftRow Name##_row = {kind, rank};                                                          \
-    const Op op_##Name = {                                                                                  \
-        .signature = #Name "(input: Tcomplex) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64", \
-        .doc = text, .grad = gradient, FFT_FIELDS(&Name##_row),                                             \
+#define COMPLEX_FFT(Name, kind, rank, text, gradient)                                                \
+    static const FftRow Name##_row = {kind, rank};                                                   \
+    const Op op_##Name = {                                                                           \
+        .signature = #Name "(input: Tcomplex) -> output: Tcomplex; Tcomplex: complexes = complex64", \
+        .doc = text, .grad = gradient, FFT_FIELDS(&Name##_row),                                      \
     };
-#define REAL_FFT(Name, kind, rank, from, to, text, ...)                                                     \
-    static const FftRow Name##_row = {kind, rank};                                                          \
-    const Op op_##Name = {                                                                                  \
+#define REAL_FFT(Name, kind, rank, from, to, text, ...)                                                               \
+    static const FftRow Name##_row = {kind, rank};                                                                    \
+    const Op op_##Name = {                                                                                            \
         .signature = #Name "(input: " from ", fft_length: int32) -> output: " to "; Treal: {float, double} = float; " \
-                           "Tcomplex: {complex64, complex128} = complex64",                                 \
-        .doc = text, .host = BIT(1), FFT_FIELDS(&Name##_row), __VA_ARGS__                                   \
+                           "Tcomplex: complexes = complex64",                                                         \
+        .doc = text, .host = BIT(1), FFT_FIELDS(&Name##_row), __VA_ARGS__                                             \
     };
 COMPLEX_FFT(FFT, KIND_FFT, 1, "Discrete Fourier transform of the last dimension.", fft_1_grad)
 COMPLEX_FFT(FFT2D, KIND_FFT, 2, "Discrete Fourier transform of the last two dimensions.", fft_2_grad)

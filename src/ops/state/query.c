@@ -296,15 +296,18 @@ static Status *count_run(Kernel *k) {
     return OK;
 }
 
-#define COUNT(Name, input, more, ...)                                                                       \
-    const Op op_##Name = {                                                                                  \
-        .signature = #Name "(" input ") -> output: T; limit: int; T: {int32, int64}" more,                  \
-        .doc = "The variable's value, which then grows by one; OUT_OF_RANGE at the limit.",                 \
-        .shape = shape_scalar, .prepare = count_prepare, .own_size = sizeof(CountOwn), .update = BIT(0),     \
-        .cpu = ANY_TYPE(count_run), __VA_ARGS__                                                             \
-    };
-COUNT(CountUpTo, "ref: ref T", "", .flags = OP_STATEFUL | OP_NO_GRADIENT)
-COUNT(ResourceCountUpTo, "resource: resource", "; stateful", .flags = OP_NO_GRADIENT)
+const Op op_CountUpTo = {
+    .signature = "CountUpTo(ref: ref T) -> output: T; limit: int; T: {int32, int64}",
+    .doc = "The variable's value, which then grows by one; OUT_OF_RANGE at the limit.", .shape = shape_scalar,
+    .prepare = count_prepare, .own_size = sizeof(CountOwn), .update = BIT(0), .cpu = ANY_TYPE(count_run),
+    .flags = OP_STATEFUL | OP_NO_GRADIENT,
+};
+const Op op_ResourceCountUpTo = {
+    .signature = "ResourceCountUpTo(resource: resource) -> output: T; limit: int; T: {int32, int64}; stateful",
+    .doc = "The variable's value, which then grows by one; OUT_OF_RANGE at the limit.", .shape = shape_scalar,
+    .prepare = count_prepare, .own_size = sizeof(CountOwn), .update = BIT(0), .cpu = ANY_TYPE(count_run),
+    .flags = OP_NO_GRADIENT,
+};
 
 // ---------------------------------------- variables of a step
 
@@ -322,7 +325,7 @@ static Status *temporary_run(Kernel *k) {
     TRY(variable_new(dtype, shape, &variable));
     Status *status = variable_assign(variable, &value, false);
     if (!status)
-        status = handle_tensor(&variable->resource, dtype, shape, &handle);
+        status = handle_tensor(&variable->resource, kernel_device_name(k->node), dtype, shape, &handle);
     resource_release(&variable->resource);
     TRY(status);
     kernel_set_output(k, 0, handle);
@@ -332,7 +335,7 @@ static Status *temporary_run(Kernel *k) {
 const Op op_TemporaryVariable = {
     .signature = "TemporaryVariable() -> ref: ref dtype; shape: shape; dtype: type; var_name: string = \"\"; stateful",
     .doc = "A variable that lives as long as somebody in the step refers to it.", .shape = shape_from_attr,
-    .cpu = ANY_TYPE(temporary_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(temporary_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
 static Status *destroy_temporary_run(Kernel *k) {
@@ -350,5 +353,5 @@ static Status *destroy_temporary_run(Kernel *k) {
 const Op op_DestroyTemporaryVariable = {
     .signature = "DestroyTemporaryVariable(ref: ref T) -> value: T; T: type; var_name: string",
     .doc = "The last value of a temporary variable.", .shape = shape_unchanged, .cpu = ANY_TYPE(destroy_temporary_run),
-    .flags = OP_LATE | OP_STATEFUL | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_STATEFUL | OP_NO_GRADIENT,
 };

@@ -35,19 +35,20 @@ static LookupSpec spec_of(const Node *node) {
                         .value_shape = shape ? *shape->shape : SCALAR_SHAPE, .once = kind->once};
 }
 
-static Status *named_table(ResourceTable *resources, Str container, Str name, LookupSpec *spec, Tensor *out) {
+static Status *named_table(ResourceTable *resources, Str container, Str name, Str device, LookupSpec *spec,
+                           Tensor *out) {
     AUTO(resource) Resource *resource = NULL;
     TRY(resource_find_or_create(resources, container, name, &lookup_type, create, spec, &resource));
     TRY(lookup_check_spec(lookup_of(resource), spec));
-    return handle_tensor(resource, spec->value, spec->value_shape, out);
+    return handle_tensor(resource, device, spec->value, spec->value_shape, out);
 }
 
 static Status *open_table(Opening *o) {
     TableNode *state = o->state;
     LookupSpec spec = spec_of(o->node);
     Str name = node_str(o->node, "shared_name");
-    return named_table(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name, &spec,
-                       &state->handle);
+    return named_table(o->resources, node_str(o->node, "container"), name.n ? name : o->name,
+                       kernel_device_name(o->node), &spec, &state->handle);
 }
 
 static void close_table(void *state) {
@@ -111,9 +112,9 @@ static Status *made_run(Kernel *k) {
     if (kind->nameless) {
         AUTO(resource) Resource *resource = NULL;
         TRY(create(&spec, &resource));
-        TRY(handle_tensor(resource, spec.value, spec.value_shape, &handle));
+        TRY(handle_tensor(resource, kernel_device_name(k->node), spec.value, spec.value_shape, &handle));
     } else {
-        TRY(named_table(k->step->resources, own->container, own->name, &spec, &handle));
+        TRY(named_table(k->step->resources, own->container, own->name, kernel_device_name(k->node), &spec, &handle));
     }
     kernel_set_output(k, 0, handle);
     return OK;
@@ -125,7 +126,7 @@ static Status *made_run(Kernel *k) {
     const Op op_##Name = {                                                                                           \
         .signature = #Name "(" inputs ") -> table_handle: " handle "; " names "key_dtype: type; value_dtype: type"    \
                      more "; stateful",                                                                              \
-        .doc = text, .shape = table_shape, .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT, .row = &kind, __VA_ARGS__    \
+        .doc = text, .shape = table_shape, .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT, .row = &kind, __VA_ARGS__    \
     };
 #define TABLE(Name, handle, more, text, kind)                                                                        \
     TABLE_OF(Name, "", handle, BY_NAME, more, text, kind, .open = open_table, .close = close_table,                   \
@@ -199,24 +200,17 @@ static Status *import_run(Kernel *k) {
     return fill(k, IMPORT);
 }
 
-#define REF_IN "table_handle: ref string"
-#define RESOURCE_IN "table_handle: resource"
-#define BY_REF .flags = OP_STATEFUL | OP_NO_GRADIENT
-#define BY_RESOURCE .flags = OP_NO_GRADIENT
-#define FILLING(Name, handle, key, value, more, run, text, ...)                                                   \
-    const Op op_##Name = {                                                                                        \
-        .signature = #Name "(" handle ", keys: " key ", values: " value "); " key ": type; " value ": type" more, \
-        .doc = text, .shape = shape_none, .cpu = ANY_TYPE(run), __VA_ARGS__                                        \
-    };
-#define INITIALIZE "Fills a table; a second time only with the same."
-#define INSERTS "Adds keys with their values, or gives keys other values."
-#define IMPORTS "Replaces all that is in the table."
-FILLING(InitializeTable, REF_IN, "Tkey", "Tval", "", initialize_run, INITIALIZE, BY_REF)
-FILLING(InitializeTableV2, RESOURCE_IN, "Tkey", "Tval", "; stateful", initialize_run, INITIALIZE, BY_RESOURCE)
-FILLING(LookupTableInsert, REF_IN, "Tin", "Tout", "", insert_run, INSERTS, BY_REF)
-FILLING(LookupTableInsertV2, RESOURCE_IN, "Tin", "Tout", "; stateful", insert_run, INSERTS, BY_RESOURCE)
-FILLING(LookupTableImport, REF_IN, "Tin", "Tout", "", import_run, IMPORTS, BY_REF)
-FILLING(LookupTableImportV2, RESOURCE_IN, "Tin", "Tout", "; stateful", import_run, IMPORTS, BY_RESOURCE)
+REF_AND_RESOURCE(InitializeTable, InitializeTableV2, "table_handle",
+                 ", keys: Tkey, values: Tval); Tkey: type; Tval: type", 0,
+                 .doc = "Fills a table; a second time only with the same.", .shape = shape_none,
+                 .cpu = ANY_TYPE(initialize_run))
+REF_AND_RESOURCE(LookupTableInsert, LookupTableInsertV2, "table_handle",
+                 ", keys: Tin, values: Tout); Tin: type; Tout: type", 0,
+                 .doc = "Adds keys with their values, or gives keys other values.", .shape = shape_none,
+                 .cpu = ANY_TYPE(insert_run))
+REF_AND_RESOURCE(LookupTableImport, LookupTableImportV2, "table_handle",
+                 ", keys: Tin, values: Tout); Tin: type; Tout: type", 0,
+                 .doc = "Replaces all that is in the table.", .shape = shape_none, .cpu = ANY_TYPE(import_run))
 
 static Status *remove_run(Kernel *k) {
     Lookup *lookup;
@@ -228,8 +222,8 @@ static Status *remove_run(Kernel *k) {
 
 const Op op_LookupTableRemoveV2 = {
     .signature = "LookupTableRemoveV2(table_handle: resource, keys: Tin); Tin: type; stateful",
-    .doc = "Removes keys; those that are not there are passed over.", .shape = shape_none, .cpu = ANY_TYPE(remove_run),
-    BY_RESOURCE,
+    .doc = "Removes keys; those that are not there are passed over.", .shape = shape_none,
+    .cpu = ANY_TYPE(remove_run), .flags = OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- filling from a text file
@@ -350,16 +344,12 @@ static Status *file_run(Kernel *k) {
     return status;
 }
 
-#define FROM_FILE(Name, handle, more, ...)                                                                         \
-    const Op op_##Name = {                                                                                         \
-        .signature = #Name "(" handle ", filename: string); key_index: int >= -2; value_index: int >= -2; "        \
-                     "vocab_size: int >= -1 = -1; delimiter: string = \"\\t\"; offset: int = 0" more,               \
-        .doc = "Fills a table with the columns (-1: the number, -2: the whole) of a file's lines.",                \
-        .needs = "scalar(filename)", .shape = shape_none, .prepare = file_prepare, .own_size = sizeof(FileOwn),     \
-        .cpu = ANY_TYPE(file_run), __VA_ARGS__                                                                     \
-    };
-FROM_FILE(InitializeTableFromTextFile, REF_IN, "", .flags = OP_BLOCKS | OP_STATEFUL | OP_NO_GRADIENT)
-FROM_FILE(InitializeTableFromTextFileV2, RESOURCE_IN, "; stateful", .flags = OP_BLOCKS | OP_NO_GRADIENT)
+REF_AND_RESOURCE(InitializeTableFromTextFile, InitializeTableFromTextFileV2, "table_handle",
+                 ", filename: string); key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; "
+                 "delimiter: string = \"\\t\"; offset: int = 0",
+                 OP_BLOCKS, .doc = "Fills a table with the columns (-1: the number, -2: the whole) of a file's lines.",
+                 .needs = "scalar(filename)", .shape = shape_none, .prepare = file_prepare, .own_size = sizeof(FileOwn),
+                 .cpu = ANY_TYPE(file_run))
 
 // ---------------------------------------- reading
 
@@ -485,26 +475,12 @@ static Status *export_run(Kernel *k) {
     return OK;
 }
 
-#define FIND(Name, handle, more, flag)                                                                                \
-    const Op op_##Name = {                                                                                            \
-        .signature = #Name "(" handle ", keys: Tin, default_value: Tout) -> values: Tout; Tin: type; Tout: type" more, \
-        .doc = "The values of keys; the default for those that are not there.", .shape = find_shape,                   \
-        .cpu = ANY_TYPE(find_run), .flags = OP_LATE | OP_NO_GRADIENT | flag,                                          \
-    };
-FIND(LookupTableFind, REF_IN, "", OP_STATEFUL)
-FIND(LookupTableFindV2, RESOURCE_IN, "; stateful", 0)
-#define SIZE(Name, handle, more, flag)                                                                    \
-    const Op op_##Name = {                                                                                \
-        .signature = #Name "(" handle ") -> size: int64" more, .doc = "How many keys a table has.",        \
-        .shape = shape_scalar, .cpu = ANY_TYPE(size_run), .flags = OP_NO_GRADIENT | flag,                  \
-    };
-SIZE(LookupTableSize, REF_IN, "", OP_STATEFUL)
-SIZE(LookupTableSizeV2, RESOURCE_IN, "; stateful", 0)
-#define EXPORT(Name, handle, more, flag)                                                                         \
-    const Op op_##Name = {                                                                                       \
-        .signature = #Name "(" handle ") -> keys: Tkeys, values: Tvalues; Tkeys: type; Tvalues: type" more,       \
-        .doc = "All keys and values, in no order.", .shape = export_shape, .cpu = ANY_TYPE(export_run),            \
-        .flags = OP_LATE | OP_NO_GRADIENT | flag,                                                                \
-    };
-EXPORT(LookupTableExport, REF_IN, "", OP_STATEFUL)
-EXPORT(LookupTableExportV2, RESOURCE_IN, "; stateful", 0)
+REF_AND_RESOURCE(LookupTableFind, LookupTableFindV2, "table_handle",
+                 ", keys: Tin, default_value: Tout) -> values: Tout; Tin: type; Tout: type", OP_DYNAMIC_SHAPE,
+                 .doc = "The values of keys; the default for those that are not there.", .shape = find_shape,
+                 .cpu = ANY_TYPE(find_run))
+REF_AND_RESOURCE(LookupTableSize, LookupTableSizeV2, "table_handle", ") -> size: int64", 0,
+                 .doc = "How many keys a table has.", .shape = shape_scalar, .cpu = ANY_TYPE(size_run))
+REF_AND_RESOURCE(LookupTableExport, LookupTableExportV2, "table_handle",
+                 ") -> keys: Tkeys, values: Tvalues; Tkeys: type; Tvalues: type", OP_DYNAMIC_SHAPE,
+                 .doc = "All keys and values, in no order.", .shape = export_shape, .cpu = ANY_TYPE(export_run))

@@ -2,9 +2,12 @@
 //
 // Each op exists twice, for references and for resources; input 0 is the variable and the machine locks it. What is
 // done to the elements is a row of the elementwise loops, or a copy.
-#include "graph/build.h"
+#include "graph/rewrite.h"
 #include "loops/elementwise.h"
+#include "loops/tuning.h"
 #include "ops/array/moving.h"
+
+ELEMENTWISE(AddScaled);
 
 typedef struct {
     ElementwiseLoop loop;  // unused for a copy
@@ -18,8 +21,8 @@ typedef struct {
     int64_t cost;          // ns, of the whole variable
 } Update;
 
-// What the op's name says is done: ResourceScatterNdMin -> Minimum. ELEMENTWISE_OPS stands for a copy.
-static ElementwiseOp operation(const Node *node) {
+// What the op's name says is done: ResourceScatterNdMin -> Minimum. NULL stands for a copy.
+static const ElementwiseOp *operation(const Node *node) {
     static const struct { const char *word, *name; } words[] = {
         {"Add", "AddV2"}, {"Sub", "Sub"}, {"Mul", "Mul"}, {"Div", "Div"}, {"Min", "Minimum"}, {"Max", "Maximum"},
     };
@@ -31,13 +34,13 @@ static ElementwiseOp operation(const Node *node) {
         if (end >= word.n && memcmp(name.p + end - word.n, word.p, word.n) == 0)
             return elementwise_named(str_of(words[i].name));
     }
-    return ELEMENTWISE_OPS;
+    return NULL;
 }
 
 static Status *find_loop(const Node *node, Update *update) {
-    ElementwiseOp op = operation(node);
+    const ElementwiseOp *op = operation(node);
     DType dtype = node_input_type(node, node->n_inputs - 1);
-    update->copies = op == ELEMENTWISE_OPS;
+    update->copies = !op;
     NEED(update->copies || elementwise_find(op, dtype, &update->loop), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(dtype));
     return OK;
@@ -55,9 +58,6 @@ static void give_reference(Shapes *s, const Shape *variable) {
         s->out[0] = *variable;
 }
 
-#define NUMBER_TYPES                                                                                        \
-    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
-    "quint16, uint16, complex128, half, uint32, uint64}"
 #define IN_PLACE \
     .own_size = sizeof(Update), .update = BIT(0)
 #define REFERENCE IN_PLACE, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT
@@ -96,15 +96,15 @@ static Status *add_run(Kernel *k) {
     return OK;
 }
 
-#define WHOLE(Word, text)                                                                                            \
-    const Op op_Assign##Word = {                                                                                     \
-        .signature = "Assign" #Word "(ref: ref T, value: T) -> output_ref: ref T; T: " NUMBER_TYPES                   \
-                     "; use_locking: bool = false",                                                                  \
-        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), REFERENCE,                 \
-    };                                                                                                               \
-    const Op op_Assign##Word##VariableOp = {                                                                          \
-        .signature = "Assign" #Word "VariableOp(resource: resource, value: dtype); dtype: type; stateful",           \
-        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), RESOURCE,                  \
+#define WHOLE(Word, text)                                                                                  \
+    const Op op_Assign##Word = {                                                                           \
+        .signature = "Assign" #Word "(ref: ref T, value: T) -> output_ref: ref T; T: numbers"              \
+                     "; use_locking: bool = false",                                                        \
+        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), REFERENCE,      \
+    };                                                                                                     \
+    const Op op_Assign##Word##VariableOp = {                                                               \
+        .signature = "Assign" #Word "VariableOp(resource: resource, value: dtype); dtype: type; stateful", \
+        .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), RESOURCE,       \
     };
 WHOLE(Add, "Adds value to the variable.")
 WHOLE(Sub, "Subtracts value from the variable.")
@@ -237,12 +237,12 @@ static Status *copy_row(const Kernel *k, const Update *update, int64_t to, int64
 
 // Rows lie anywhere: the first lines of one are asked for while others are worked on.
 static void ask_for(const Update *update, const Tensor *indices, const char *x, int64_t i) {
-    enum { ROWS_AHEAD = 4, LINES_AHEAD = 8, LINE = 64 };
+    enum { LINE = 64 };
     int64_t bytes = update->row * update->loop.in_size;
-    if (i + ROWS_AHEAD >= update->rows)
+    if (i + TUNED_PREFETCH_WRITE >= update->rows)
         return;
-    const char *row = x + tensor_int(indices, i + ROWS_AHEAD) * bytes;
-    for (int64_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
+    const char *row = x + tensor_int(indices, i + TUNED_PREFETCH_WRITE) * bytes;
+    for (int64_t at = 0; at < bytes && at < TUNED_PREFETCH_LINES * LINE; at += LINE)
         __builtin_prefetch(row + at, 1);
 }
 
@@ -320,7 +320,7 @@ static Status *scaled_prepare(Prepare *p) {
     TRY(scatter_check(&p->in[0]->shape, &p->in[1]->shape, &p->in[2]->shape));
     geometry(p, 1, tensor_count(p->in[1]));
     update->negative = node_bool(p->node, "negative");
-    NEED(p->in[2]->shape.rank > 0 && elementwise_find(ELEMENTWISE_AddScaled, dtype, &update->loop), UNIMPLEMENTED,
+    NEED(p->in[2]->shape.rank > 0 && elementwise_find(&elementwise_AddScaled, dtype, &update->loop), UNIMPLEMENTED,
          "scaled updates of %s", dtype_name(dtype));
     return OK;
 }
@@ -374,14 +374,13 @@ static int scalar_factor(const Node *product) {
     return found;
 }
 
-static bool scaled_takes(const Node *node, const Node *before) {
-    DType type = before->output_types[0];
-    (void)node;
-    return str_is(before->type->name, "Mul") && (type == DT_float || type == DT_double) && scalar_factor(before) >= 0;
+static bool takes_scaled(const Match *match, const Node *before) {
+    (void)match;
+    return str_is(before->type->name, "Mul") && scalar_factor(before) >= 0;
 }
 
-static Status *scaled_write(NodeBuilder *builder, const Node *node) {
-    const Node *product = node->inputs[2].node;
+static Status *write_scaled(NodeBuilder *builder, const Match *match) {
+    const Node *node = match->nodes[0], *product = match->nodes[1];
     int factor = scalar_factor(product);
     Output updates = product->inputs[1 - factor];
     bool negative = str_is(node->type->name, "ResourceScatterSub"), turned = str_is(updates.node->type->name, "Neg");
@@ -393,7 +392,11 @@ static Status *scaled_write(NodeBuilder *builder, const Node *node) {
     builder_attr(builder, STR("negative"), &value);
     return OK;
 }
-static const Intake scaled_intake = {"_ResourceScatterAddScaled", "updates", scaled_takes, scaled_write, NULL};
+const Rewrite rewrite_scaled_updates = {
+    .name = "scaled-updates", .kind = REWRITE_FUSE_PRODUCERS, .input = "updates",
+    .roots = ROOTS("ResourceScatterAdd", "ResourceScatterSub"), .op = "_ResourceScatterAddScaled",
+    .takes = takes_scaled, .write = write_scaled,
+};
 
 const Op op__ResourceScatterAddScaled = {
     .signature = "_ResourceScatterAddScaled(resource: resource, indices: Tindices, updates: dtype, scale: dtype); "
@@ -413,14 +416,15 @@ const Op op__ResourceScatterAddScaled = {
                      resource_types "; Tindices: {int32, int64}; stateful",                                         \
         .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE, __VA_ARGS__     \
     };
-#define ORDERED "{half, bfloat16, float, double, int32, int64}"
 SCATTER(Update, "Writes rows of the variable.", "type", "type", "true", )
-SCATTER(Add, "Adds to rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", .intake = &scaled_intake)
-SCATTER(Sub, "Subtracts from rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", .intake = &scaled_intake)
-SCATTER(Mul, "Multiplies rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", )
-SCATTER(Div, "Divides rows of the variable.", NUMBER_TYPES, NUMBER_TYPES, "false", )
-SCATTER(Min, "The smaller of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false", )
-SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.", ORDERED, NUMBER_TYPES, "false", )
+SCATTER(Add, "Adds to rows of the variable.", "numbers", "numbers", "false", )
+SCATTER(Sub, "Subtracts from rows of the variable.", "numbers", "numbers", "false", )
+SCATTER(Mul, "Multiplies rows of the variable.", "numbers", "numbers", "false", )
+SCATTER(Div, "Divides rows of the variable.", "numbers", "numbers", "false", )
+SCATTER(Min, "The smaller of rows of the variable and the updates, kept in it.",
+        "{floats_half_first, int32, int64}", "numbers", "false", )
+SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.",
+        "{floats_half_first, int32, int64}", "numbers", "false", )
 
 #define SCATTER_ND(Word, text, types, locking)                                                                       \
     const Op op_ScatterNd##Word = {                                                                                  \
@@ -438,7 +442,7 @@ SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.",
         RESOURCE,                                                                                                    \
     };
 SCATTER_ND(Update, "Writes slices of the variable.", "type", "true")
-SCATTER_ND(Add, "Adds to slices of the variable.", NUMBER_TYPES, "false")
-SCATTER_ND(Sub, "Subtracts from slices of the variable.", NUMBER_TYPES, "false")
-SCATTER_ND(Min, "The smaller of slices of the variable and the updates, kept in it.", NUMBER_TYPES, "false")
-SCATTER_ND(Max, "The greater of slices of the variable and the updates, kept in it.", NUMBER_TYPES, "false")
+SCATTER_ND(Add, "Adds to slices of the variable.", "numbers", "false")
+SCATTER_ND(Sub, "Subtracts from slices of the variable.", "numbers", "false")
+SCATTER_ND(Min, "The smaller of slices of the variable and the updates, kept in it.", "numbers", "false")
+SCATTER_ND(Max, "The greater of slices of the variable and the updates, kept in it.", "numbers", "false")

@@ -28,9 +28,9 @@ static Status *open_variable(Opening *o) {
     Wanted wanted = {node_type(o->node, "dtype"), *node_attr_find(o->node, "shape")->shape};
     Str name = node_str(o->node, "shared_name");
     Resource *resource;
-    TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->node->name,
+    TRY(resource_find_or_create(o->resources, node_str(o->node, "container"), name.n ? name : o->name,
                                 &variable_type, create, &wanted, &resource));
-    Status *status = handle_tensor(resource, wanted.dtype, wanted.shape, &state->handle);
+    Status *status = handle_tensor(resource, kernel_device_name(o->node), wanted.dtype, wanted.shape, &state->handle);
     resource_release(resource);
     return status;
 }
@@ -61,21 +61,23 @@ static Status *handle_shape(Shapes *s) {
 
 #define MAKES_VARIABLE                                                                                        \
     .open = open_variable, .close = close_variable, .state_size = sizeof(VariableNode),                       \
-    .value = variable_handle, .cpu = ANY_TYPE(variable_run), .flags = OP_LATE | OP_CHEAP | OP_NO_GRADIENT
+    .value = variable_handle, .cpu = ANY_TYPE(variable_run), .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT
 
 const Op op_VarHandleOp = {
     .signature = "VarHandleOp() -> resource: resource; container: string = \"\"; shared_name: string = \"\"; "
                  "debug_name: string = \"\"; dtype: type; shape: shape; allowed_devices: list(string) = []; stateful",
     .doc = "A handle to a variable, made at its first use.", .shape = handle_shape, MAKES_VARIABLE,
 };
-#define VARIABLE(Name)                                                                                              \
-    const Op op_##Name = {                                                                                          \
-        .signature = #Name "() -> ref: ref dtype; shape: shape; dtype: type; container: string = \"\"; "             \
-                           "shared_name: string = \"\"; stateful",                                                  \
-        .doc = "A reference to a variable, made at its first use.", .shape = shape_from_attr, MAKES_VARIABLE,        \
-    };
-VARIABLE(Variable)
-VARIABLE(VariableV2)
+const Op op_Variable = {
+    .signature = "Variable() -> ref: ref dtype; shape: shape; dtype: type; container: string = \"\"; "
+                 "shared_name: string = \"\"; stateful",
+    .doc = "A reference to a variable, made at its first use.", .shape = shape_from_attr, MAKES_VARIABLE,
+};
+const Op op_VariableV2 = {
+    .signature = "VariableV2() -> ref: ref dtype; shape: shape; dtype: type; container: string = \"\"; "
+                 "shared_name: string = \"\"; stateful",
+    .doc = "A reference to a variable, made at its first use.", .shape = shape_from_attr, MAKES_VARIABLE,
+};
 
 // ---------------------------------------- reading
 
@@ -108,7 +110,7 @@ static void read_grad(Formula *f) {
 const Op op_ReadVariableOp = {
     .signature = "ReadVariableOp(resource: resource) -> value: dtype; dtype: type; stateful",
     .doc = "The value of the variable: a snapshot that later assignments don't change.", .shape = read_shape,
-    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_LATE | OP_READS,
+    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_DYNAMIC_SHAPE | OP_READS,
 };
 
 // ---------------------------------------- assigning
@@ -130,7 +132,7 @@ static Status *assign(Kernel *k, bool any_shape) {
 }
 
 static Status *assign_resource(Kernel *k) {
-    return assign(k, true);
+    return assign(k, !node_bool(k->node, "validate_shape"));
 }
 
 const Op op_AssignVariableOp = {

@@ -247,18 +247,20 @@ static Status *cross_2_run(Kernel *k) {
     return cross(k, k->n_in - 1, string_at(k->in[k->n_in - 1], 0));
 }
 
-#define CROSS(Name, more, value, attrs, ...)                                                                           \
-    const Op op_##Name = {                                                                                             \
-        .signature = #Name "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types" more  \
-                     ") -> output_indices: int64, output_values: " value ", output_shape: int64; N: int >= 0; " attrs, \
-        .shape = cross_shape, .prepare = cross_prepare, .own_size = sizeof(CrossOwn), .flags = OP_LATE | OP_NO_GRADIENT,   \
-        __VA_ARGS__                                                                                                    \
-    };
 #define LISTS "sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0"
-CROSS(SparseCross, "", "out_type",
-      "hashed_output: bool; num_buckets: int >= 0; hash_key: int; " LISTS "; out_type: {int64, string}; "
-      "internal_type: {int64, string}",
-      .doc = "Every combination of a row's features, one of each column, joined or hashed.", .cpu = ANY_TYPE(cross_run))
-CROSS(SparseCrossV2, ", sep: string", "string", LISTS,
-      .doc = "Every combination of a row's features, one of each column, joined.",
-      .needs = "scalar(sep)", .cpu = ANY_TYPE(cross_2_run))
+const Op op_SparseCross = {
+    .signature = "SparseCross(indices: N * int64, values: sparse_types, shapes: N * int64, "
+                 "dense_inputs: dense_types) -> output_indices: int64, output_values: out_type, output_shape: int64; "
+                 "N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; " LISTS "; out_type: "
+                 "{int64, string}; internal_type: {int64, string}",
+    .shape = cross_shape, .prepare = cross_prepare, .own_size = sizeof(CrossOwn), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
+    .doc = "Every combination of a row's features, one of each column, joined or hashed.", .cpu = ANY_TYPE(cross_run),
+};
+const Op op_SparseCrossV2 = {
+    .signature = "SparseCrossV2(indices: N * int64, values: sparse_types, shapes: N * int64, "
+                 "dense_inputs: dense_types, sep: string) -> output_indices: int64, output_values: string, "
+                 "output_shape: int64; N: int >= 0; " LISTS,
+    .shape = cross_shape, .prepare = cross_prepare, .own_size = sizeof(CrossOwn), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
+    .doc = "Every combination of a row's features, one of each column, joined.", .needs = "scalar(sep)",
+    .cpu = ANY_TYPE(cross_2_run),
+};

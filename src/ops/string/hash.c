@@ -207,12 +207,18 @@ BUCKETS(fast_run, farm_hash(string_at(k->in[0], i)))
 BUCKETS(plain_run, murmur_hash(string_at(k->in[0], i)))
 BUCKETS(strong_run, sip_hash(string_at(k->in[0], i), own->key))
 
-#define HASH(Name, input, more, run, text)                                                                   \
-    const Op op_##Name = {                                                                                   \
-        .signature = #Name "(" input ": string) -> output: int64; num_buckets: int >= 1" more, .doc = text,  \
-        .shape = shape_unchanged, .prepare = hash_prepare, .own_size = sizeof(HashOwn), .cpu = ANY_TYPE(run), \
-        .flags = OP_NO_GRADIENT,                                                                             \
-    };
-HASH(StringToHashBucketFast, "input", "", fast_run, "The bucket of each string, by FarmHash's fingerprint.")
-HASH(StringToHashBucket, "string_tensor", "", plain_run, "The bucket of each string, by MurmurHash.")
-HASH(StringToHashBucketStrong, "input", "; key: list(int)", strong_run, "The bucket of each string, by SipHash.")
+const Op op_StringToHashBucketFast = {
+    .signature = "StringToHashBucketFast(input: string) -> output: int64; num_buckets: int >= 1",
+    .doc = "The bucket of each string, by FarmHash's fingerprint.", .shape = shape_unchanged, .prepare = hash_prepare,
+    .own_size = sizeof(HashOwn), .cpu = ANY_TYPE(fast_run), .flags = OP_NO_GRADIENT,
+};
+const Op op_StringToHashBucket = {
+    .signature = "StringToHashBucket(string_tensor: string) -> output: int64; num_buckets: int >= 1",
+    .doc = "The bucket of each string, by MurmurHash.", .shape = shape_unchanged, .prepare = hash_prepare,
+    .own_size = sizeof(HashOwn), .cpu = ANY_TYPE(plain_run), .flags = OP_NO_GRADIENT,
+};
+const Op op_StringToHashBucketStrong = {
+    .signature = "StringToHashBucketStrong(input: string) -> output: int64; num_buckets: int >= 1; key: list(int)",
+    .doc = "The bucket of each string, by SipHash.", .shape = shape_unchanged, .prepare = hash_prepare,
+    .own_size = sizeof(HashOwn), .cpu = ANY_TYPE(strong_run), .flags = OP_NO_GRADIENT,
+};

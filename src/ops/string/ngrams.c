@@ -126,5 +126,5 @@ const Op op_StringNGrams = {
     .doc = "Runs of so many words of each row, joined.", .needs = "vector(data), vector(data_splits)",
     .shape = ngrams_shape,
     .prepare = ngrams_prepare, .own_size = sizeof(NGramsOwn), .cpu = ANY_TYPE(ngrams_run),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };

@@ -111,8 +111,8 @@ static Status *as_string_run(Kernel *k) {
 }
 
 const Op op_AsString = {
-    .signature = "AsString(input: T) -> output: string; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, "
-                 "uint16, half, uint32, uint64, complex64, complex128, bool, variant, string}; precision: int = -1; "
+    .signature = "AsString(input: T) -> output: string; T: {reals, complexes, bool, variant, string}; "
+                 "precision: int = -1; "
                  "scientific: bool = false; shortest: bool = false; width: int = -1; fill: string = \"\"",
     .doc = "Each element as text.", .shape = shape_unchanged, .prepare = as_string_prepare,
     .own_size = sizeof(AsStringOwn), .cpu = ANY_TYPE(as_string_run), .flags = OP_NO_GRADIENT,
@@ -234,10 +234,11 @@ static Status *decode_raw_run(Kernel *k) {
 }
 
 const Op op_DecodeRaw = {
-    .signature = "DecodeRaw(bytes: string) -> output: out_type; out_type: {half, float, double, int32, uint16, uint8, "
-                 "int16, int8, int64, complex64, complex128, bool, bfloat16}; little_endian: bool = true",
+    .signature = "DecodeRaw(bytes: string) -> output: out_type; "
+                 "out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, complexes, bool, "
+                 "bfloat16}; little_endian: bool = true",
     .doc = "The bytes of strings as numbers.", .shape = decode_raw_shape, .prepare = decode_raw_prepare,
-    .own_size = sizeof(DecodeOwn), .cpu = ANY_TYPE(decode_raw_run), .flags = OP_LATE | OP_NO_GRADIENT,
+    .own_size = sizeof(DecodeOwn), .cpu = ANY_TYPE(decode_raw_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- base64, the form for URLs

@@ -145,12 +145,12 @@ const Op op_StringSplit = {
                  "skip_empty: bool = true",
     .doc = "Words between any of the delimiter's characters.", .needs = "vector(input), scalar(delimiter)",
     .shape = split_shape, .prepare = split_1_prepare, .own_size = sizeof(SplitOwn), .cpu = ANY_TYPE(split_1_run),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 const Op op_StringSplitV2 = {
     .signature = "StringSplitV2(input: string, sep: string) -> indices: int64, values: string, shape: int64; "
                  "maxsplit: int = -1",
     .doc = "Words between separators; between spaces where there is none.", .needs = "vector(input), scalar(sep)",
     .shape = split_shape, .prepare = split_2_prepare, .own_size = sizeof(SplitOwn), .cpu = ANY_TYPE(split_2_run),
-    .flags = OP_LATE | OP_NO_GRADIENT,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };

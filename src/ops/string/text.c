@@ -332,14 +332,16 @@ static Status *upper_run(Kernel *k) {
     return case_run(k, true);
 }
 
-#define CASE(Name, run, text)                                                                                    \
-    const Op op_##Name = {                                                                                       \
-        .signature = #Name "(input: string) -> output: string; encoding: string = \"\"", .doc = text,            \
-        .shape = shape_unchanged, .prepare = case_prepare, .own_size = sizeof(CaseOwn), .cpu = ANY_TYPE(run),     \
-        .flags = OP_NO_GRADIENT,                                                                                 \
-    };
-CASE(StringLower, lower_run, "Capital letters become small ones: those of ASCII, or of Unicode.")
-CASE(StringUpper, upper_run, "Small letters become capital ones: those of ASCII, or of Unicode.")
+const Op op_StringLower = {
+    .signature = "StringLower(input: string) -> output: string; encoding: string = \"\"",
+    .doc = "Capital letters become small ones: those of ASCII, or of Unicode.", .shape = shape_unchanged,
+    .prepare = case_prepare, .own_size = sizeof(CaseOwn), .cpu = ANY_TYPE(lower_run), .flags = OP_NO_GRADIENT,
+};
+const Op op_StringUpper = {
+    .signature = "StringUpper(input: string) -> output: string; encoding: string = \"\"",
+    .doc = "Small letters become capital ones: those of ASCII, or of Unicode.", .shape = shape_unchanged,
+    .prepare = case_prepare, .own_size = sizeof(CaseOwn), .cpu = ANY_TYPE(upper_run), .flags = OP_NO_GRADIENT,
+};
 
 static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');

@@ -285,27 +285,31 @@ static Status *encode_run(Kernel *k) {
 #define READING "input_encoding: string; "
 #define REPLACING "replacement_char: int = 65533"
 #define CONTROLS "; replace_control_characters: bool = false"
-#define UNICODE(Name, rest, doc_text, run_function, ...)                                                         \
-    const Op op_##Name = {                                                                                       \
-        .signature = #Name rest, .doc = doc_text, .prepare = unicode_prepare, .own_size = sizeof(UnicodeOwn),     \
-        .cpu = ANY_TYPE(run_function), __VA_ARGS__                                                               \
-    };
-UNICODE(UnicodeDecode, "(input: string) -> row_splits: Tsplits, char_values: int32; " READING ERRORS("strict",
-                                                                                                     "replace",
-                                                                                                     "ignore")
-        REPLACING CONTROLS "; Tsplits: {int32, int64} = int64", "The code points of each string.", decode_run,
-        .shape = decode_shape, .flags = OP_LATE | OP_NO_GRADIENT)
-UNICODE(UnicodeDecodeWithOffsets,
-        "(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; "
-        READING ERRORS("strict", "replace", "ignore") REPLACING CONTROLS "; Tsplits: {int32, int64} = int64",
-        "The code points of each string, and the byte where each begins.", decode_run, .shape = decode_shape,
-        .flags = OP_LATE | OP_NO_GRADIENT)
-UNICODE(UnicodeTranscode, "(input: string) -> output: string; " READING
-        "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " ERRORS("strict", "replace",
-                                                                              "ignore") REPLACING CONTROLS,
-        "Strings in another encoding.", transcode_run, .shape = shape_unchanged, .flags = OP_NO_GRADIENT)
-UNICODE(UnicodeEncode, "(input_values: int32, input_splits: Tsplits) -> output: string; " ERRORS("ignore", "replace",
-                                                                                                 "strict")
-        "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " REPLACING "; Tsplits: {int32, int64} = int64",
-        "Strings of the code points of each row.", encode_run, .needs = "vector(input_values), vector(input_splits)",
-        .shape = encode_shape, .flags = OP_NO_GRADIENT)
+const Op op_UnicodeDecode = {
+    .signature = "UnicodeDecode(input: string) -> row_splits: Tsplits, char_values: int32; " READING ERRORS("strict",
+                 "replace", "ignore") REPLACING CONTROLS "; Tsplits: {int32, int64} = int64",
+    .doc = "The code points of each string.", .prepare = unicode_prepare, .own_size = sizeof(UnicodeOwn),
+    .cpu = ANY_TYPE(decode_run), .shape = decode_shape, .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
+};
+const Op op_UnicodeDecodeWithOffsets = {
+    .signature = "UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int32, "
+                 "char_to_byte_starts: int64; " READING ERRORS("strict", "replace", "ignore") REPLACING CONTROLS "; "
+                 "Tsplits: {int32, int64} = int64",
+    .doc = "The code points of each string, and the byte where each begins.", .prepare = unicode_prepare,
+    .own_size = sizeof(UnicodeOwn), .cpu = ANY_TYPE(decode_run), .shape = decode_shape,
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
+};
+const Op op_UnicodeTranscode = {
+    .signature = "UnicodeTranscode(input: string) -> output: string; " READING "output_encoding: {\"UTF-8\", "
+                 "\"UTF-16-BE\", \"UTF-32-BE\"}; " ERRORS("strict", "replace", "ignore") REPLACING CONTROLS,
+    .doc = "Strings in another encoding.", .prepare = unicode_prepare, .own_size = sizeof(UnicodeOwn),
+    .cpu = ANY_TYPE(transcode_run), .shape = shape_unchanged, .flags = OP_NO_GRADIENT,
+};
+const Op op_UnicodeEncode = {
+    .signature = "UnicodeEncode(input_values: int32, input_splits: Tsplits) -> output: string; " ERRORS("ignore",
+                 "replace", "strict") "output_encoding: {\"UTF-8\", \"UTF-16-BE\", \"UTF-32-BE\"}; " REPLACING
+    "; Tsplits: {int32, int64} = int64",
+    .doc = "Strings of the code points of each row.", .prepare = unicode_prepare, .own_size = sizeof(UnicodeOwn),
+    .cpu = ANY_TYPE(encode_run), .needs = "vector(input_values), vector(input_splits)", .shape = encode_shape,
+    .flags = OP_NO_GRADIENT,
+};

@@ -234,7 +234,8 @@ static bool is_small(const Node *product) {
     return n >= 0 && n <= SMALL;
 }
 
-bool rule_takes(const Node *node, const Node *before) {
+bool rule_takes(const Match *match, const Node *before) {
+    const Node *node = match->nodes[0];
     if (!is_product_sum(before) || is_small(before))
         return false;
     for (int i = 0; i < before->n_inputs; i++)
@@ -244,7 +245,8 @@ bool rule_takes(const Node *node, const Node *before) {
     return true;
 }
 
-Status *rule_write(NodeBuilder *builder, const Node *node) {
+Status *rule_write(NodeBuilder *builder, const Match *match) {
+    const Node *node = match->nodes[0];
     Rule rule = {0};
     const OpType *type;
     TRY(find_inputs(node, &rule));
@@ -255,6 +257,5 @@ Status *rule_write(NodeBuilder *builder, const Node *node) {
     for (int i = 0; i < node->n_inputs; i++)
         if (i != rule.grad)
             builder_input(builder, node->inputs[i]);
-    const Node *product = node->inputs[rule.grad].node;
-    return product_sum_inputs(builder, &product, 1);
+    return product_sum_inputs(builder, match->nodes + 1, 1);
 }

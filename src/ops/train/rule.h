@@ -10,6 +10,7 @@
 // and the rule that alone reads it. A rule that only subtracts its first scalar times the gradient says so by
 // `rule_descends` in its Op.row: then the products are added to the variable on their way out of the registers.
 #pragma once
+#include "graph/rewrite.h"
 #include "loops/cast.h"
 #include "ops/math/product_sum.h"
 
@@ -53,45 +54,48 @@ extern const char rule_descends[];
 Status *rule_shape(Shapes *s);
 Status *rule_prepare(Prepare *p);
 // The nodes that a rule may take in as its gradient, and what its twin reads then.
-bool rule_takes(const Node *node, const Node *before);
-Status *rule_write(NodeBuilder *builder, const Node *node);
+bool rule_takes(const Match *match, const Node *before);
+Status *rule_write(NodeBuilder *builder, const Match *match);
 // Runs the function over everything. INVALID_ARGUMENT for an index outside the variable, before anything is written.
 FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 
-#define RULE_TYPES                                                                                             \
-    "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, " \
-    "quint16, uint16, complex128, half, uint32, uint64}"
 #define BY_FLOAT(fn) {DT_half, fn##_float}, {DT_bfloat16, fn##_float}, {DT_float, fn##_float}, {DT_double, fn##_double}
 #define RULE_REALS(fn) (const KernelRow[]){BY_FLOAT(fn), {DT_INVALID, NULL}}
 #define RULE_NUMBERS(fn) (const KernelRow[]){BY_FLOAT(fn), COMPLEXES(KERNEL_ROW_, fn){DT_INVALID, NULL}}
 #define RULE_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(Rule)
 
 // A rule's op on references. `vars` is the list of variables written with VAR_REF or VAR_RESOURCE.
-#define RULE_REF(Name, text, vars, rest, more, mask, ...)                                              \
-    const Op op_##Name = {                                                                                 \
-        .signature = #Name "(" vars rest ") -> out: ref T; " RULE_TYPES "; " more, .doc = text, RULE_FIELDS, \
-        .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,             \
+#define RULE_REF(Name, text, vars, rest, more, mask, ...)                                                \
+    const Op op_##Name = {                                                                               \
+        .signature = #Name "(" vars rest ") -> out: ref T; T: numbers; " more, .doc = text, RULE_FIELDS, \
+        .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,      \
     };
-#define RULE_RESOURCE(Name, text, vars, rest, more, mask, ...)                                  \
-    const Op op_##Name = {                                                                          \
-        .signature = #Name "(" vars rest "); " RULE_TYPES "; " more "; stateful", .doc = text,       \
-        RULE_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                        \
+#define RULE_RESOURCE(Name, text, vars, rest, more, mask, ...)                             \
+    const Op op_##Name = {                                                                 \
+        .signature = #Name "(" vars rest "); T: numbers; " more "; stateful", .doc = text, \
+        RULE_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,          \
     };
 // A dense rule with its twin, whose gradient is a sum of products. In the signature `gradient` stands between `scalars`
 // and `after`.
 #define PRODUCT_LISTS ", a: N * T, b: N * T"
 #define PRODUCT_ATTRS \
-    "; T: {half, bfloat16, float, double}; N: int >= 1; transpose_a: bool = false; transpose_b: bool = false; "
+    "; T: floats_half_first; N: int >= 1; transpose_a: bool = false; transpose_b: bool = false; "
 #define PRODUCT_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(ProductRule)
-#define RULE_INTAKE(Name, gradient) .intake = &(const Intake){"_" #Name "MatMul", gradient, rule_takes, rule_write, NULL}
+#define RULE_OF_PRODUCT(Name, gradient)                                                                        \
+    const Rewrite rewrite_##Name = {                                                                           \
+        .name = "product-as-gradient", .kind = REWRITE_FUSE_PRODUCERS, .roots = ROOTS(#Name), .input = gradient, \
+        .op = "_" #Name "MatMul", .takes = rule_takes, .write = rule_write,                                    \
+    };
 #define RULE_REF_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                               \
-    RULE_REF(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient))    \
+    RULE_REF(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__)    \
+    RULE_OF_PRODUCT(Name, gradient)                                                                                    \
     const Op op__##Name##MatMul = {                                                                                    \
         .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ") -> out: ref T" PRODUCT_ATTRS more, .doc = text, \
         PRODUCT_FIELDS, .update = mask, .alias = BIT(0), .cpu = __VA_ARGS__, .flags = OP_STATEFUL | OP_NO_GRADIENT,    \
     };
 #define RULE_RESOURCE_OR_PRODUCT(Name, text, vars, scalars, gradient, after, more, mask, ...)                          \
-    RULE_RESOURCE(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__, RULE_INTAKE(Name, gradient)) \
+    RULE_RESOURCE(Name, text, vars, scalars ", " gradient ": T" after, more, mask, __VA_ARGS__) \
+    RULE_OF_PRODUCT(Name, gradient)                                                                                    \
     const Op op__##Name##MatMul = {                                                                                    \
         .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ")" PRODUCT_ATTRS more "; stateful", .doc = text,  \
         PRODUCT_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                                   \

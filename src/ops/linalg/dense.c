@@ -1,0 +1,499 @@
+// Linear algebra — inverses, determinants, Cholesky factors and solutions of systems, of batches of matrices.
+#define SELF "ops/linalg/dense.c"
+#ifndef T
+#include <complex.h>
+
+#include "ops/linalg/factor.h"
+#include "ops/op.h"
+
+// What prepare found: matrices [n, n], right sides [n, k].
+typedef struct {
+    int64_t n, k, batch;
+    bool adjoint, lower;
+    const int64_t *matrix_at, *rhs_at;  // which of each goes into each result; NULL: the one of the same number
+} Dense;
+
+// The buffers of factor.h take the first of a thread's memory.
+enum { WORK_MATRIX = 3 };
+
+// ns for one result.
+static int64_t dense_cost(const Dense *own) {
+    return own->n * own->n * max_i64(own->n + own->k, 1);
+}
+
+// Room for the matrix, a second of `rows` x `columns` behind it, and the pivots.
+typedef struct {
+    void *matrix, *other;
+    int64_t *pivots;
+} Room;
+
+static Status *room_get(Work *work, const Dense *own, int64_t columns, size_t size, Room *out) {
+    size_t matrix = round_up((size_t)(own->n * own->n) * size, 64), other;
+    other = round_up((size_t)(own->n * columns) * size, 64);
+    char *memory = work_get(work, WORK_MATRIX, matrix + other + (size_t)own->n * sizeof(int64_t));
+    NEED_MEMORY(memory);
+    *out = (Room){memory, memory + matrix, (int64_t *)(memory + matrix + other)};
+    return OK;
+}
+
+#define JOIN3_(a, b) a##_##b
+#define JOIN3(a, b) JOIN3_(a, b)
+#define FN(name) JOIN3(name, DTYPE_NAME)
+#define CORE(name) JOIN3(name, CORE_NAME)
+
+#define LOAD half_to_float
+#define STORE half_from_float
+#define T Half
+#define ACC float
+#define DTYPE_NAME half
+#define CORE_NAME float
+#define CONJ_OF(x) (x)
+#define ABS_OF(x) fabsf(x)
+#include SELF
+#undef LOAD
+#undef STORE
+#undef T
+#undef DTYPE_NAME
+#define LOAD bfloat16_to_float
+#define STORE bfloat16_from_float
+#define T Bfloat16
+#define DTYPE_NAME bfloat16
+#define ONLY_TRIANGULAR
+#include SELF
+#undef ONLY_TRIANGULAR
+#undef LOAD
+#undef STORE
+#undef T
+#undef DTYPE_NAME
+#define LOAD(x) (x)
+#define STORE(x) (x)
+#define T float
+#define DTYPE_NAME float
+#include SELF
+#undef T
+#undef ACC
+#undef DTYPE_NAME
+#undef CORE_NAME
+#undef CONJ_OF
+#undef ABS_OF
+#define T double
+#define ACC double
+#define DTYPE_NAME double
+#define CORE_NAME double
+#define CONJ_OF(x) (x)
+#define ABS_OF(x) fabs(x)
+#include SELF
+#undef T
+#undef ACC
+#undef DTYPE_NAME
+#undef CORE_NAME
+#undef CONJ_OF
+#undef ABS_OF
+#define T Complex64
+#define ACC Complex64
+#define DTYPE_NAME complex64
+#define CORE_NAME complex64
+#define CONJ_OF(x) conjf(x)
+#define ABS_OF(x) cabsf(x)
+#include SELF
+#undef T
+#undef ACC
+#undef DTYPE_NAME
+#undef CORE_NAME
+#undef CONJ_OF
+#undef ABS_OF
+#define T Complex128
+#define ACC Complex128
+#define DTYPE_NAME complex128
+#define CORE_NAME complex128
+#define CONJ_OF(x) conj(x)
+#define ABS_OF(x) cabs(x)
+#include SELF
+#undef T
+
+// ---------------------------------------- shapes
+
+// The batch's extents and those of one matrix; what the two last have in common.
+static Status *square(Shapes *s, int input, Shape *out) {
+    *out = s->in[input];
+    if (out->rank < 0)
+        return OK;
+    int64_t *rows = &out->dims[out->rank - 2], *columns = &out->dims[out->rank - 1];
+    NEED(out->rank >= 2, INVALID_ARGUMENT, "Input must have rank at least 2, got shape %s", shape_text(out));
+    NEED(*rows < 0 || *columns < 0 || *rows == *columns, INVALID_ARGUMENT,
+         "Dimensions must be equal: the matrix is not square, its shape is %s", shape_text(out));
+    *rows = *columns = max_i64(*rows, *columns);
+    return OK;
+}
+
+static Status *square_shape(Shapes *s) {
+    Shape matrix;
+    TRY(square(s, 0, &matrix));
+    s->out[0] = matrix;
+    return OK;
+}
+
+static Status *same_square_shape(Shapes *s) {
+    Shape a, b;
+    TRY(square(s, 0, &a));
+    TRY(square(s, 1, &b));
+    return shape_merge(&a, &b, &s->out[0]);
+}
+
+static Status *batch_shape(Shapes *s) {
+    Shape matrix;
+    TRY(square(s, 0, &matrix));
+    if (matrix.rank < 0)
+        return OK;
+    matrix.rank -= 2;
+    matrix.dims[matrix.rank] = matrix.dims[matrix.rank + 1] = 0;
+    for (int i = 0; i < s->n_out; i++)
+        s->out[i] = matrix;
+    return OK;
+}
+
+static Shape leading(Shape shape) {
+    shape.rank -= 2;
+    shape.dims[shape.rank] = shape.dims[shape.rank + 1] = 0;
+    return shape;
+}
+
+static Status *system_shape(Shapes *s, bool broadcasts) {
+    Shape matrix, rhs = s->in[1], batch;
+    TRY(square(s, 0, &matrix));
+    if (matrix.rank < 0 || rhs.rank < 0)
+        return OK;
+    NEED(rhs.rank >= 2, INVALID_ARGUMENT, "Input must have rank at least 2, got shape %s", shape_text(&rhs));
+    int64_t n = matrix.dims[matrix.rank - 1], rows = rhs.dims[rhs.rank - 2];
+    NEED(n < 0 || rows < 0 || n == rows, INVALID_ARGUMENT,
+         "Dimensions must be equal: a matrix of shape %s and right sides of shape %s", shape_text(&s->in[0]),
+         shape_text(&rhs));
+    Shape a = leading(matrix), b = leading(rhs);
+    TRY(broadcasts ? shape_broadcast(&a, &b, &batch) : shape_merge(&a, &b, &batch));
+    if (batch.rank < 0)
+        return OK;
+    NEED(batch.rank + 2 <= MAX_RANK, INVALID_ARGUMENT, "more than %d dimensions", MAX_RANK);
+    batch.dims[batch.rank] = max_i64(n, rows);
+    batch.dims[batch.rank + 1] = rhs.dims[rhs.rank - 1];
+    batch.rank += 2;
+    s->out[0] = batch;
+    return OK;
+}
+
+static Status *solve_shape(Shapes *s) {
+    return system_shape(s, false);
+}
+
+static Status *triangular_shape(Shapes *s) {
+    return system_shape(s, true);
+}
+
+// ---------------------------------------- preparing
+
+static Status *dense_prepare(Prepare *p) {
+    Dense *own = p->own;
+    const Shape *shape = &p->in[0]->shape;
+    own->n = shape->dims[shape->rank - 1];
+    own->k = own->n;
+    own->batch = shape_span(shape, 0, shape->rank - 2);
+    own->adjoint = node_attr_find(p->node, "adjoint") && node_bool(p->node, "adjoint");
+    own->lower = !node_attr_find(p->node, "lower") || node_bool(p->node, "lower");
+    p->cost = own->batch * dense_cost(own);
+    return OK;
+}
+
+// Which matrix of `part` each of the result's batch takes.
+static Status *match(Prepare *p, const Shape *part, const Shape *whole, int64_t n, const int64_t **out) {
+    int64_t *at = ARENA_ARRAY(p->arena, int64_t, n + 1);
+    NEED_MEMORY(at);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, step = 1;
+        at[i] = 0;
+        for (int d = whole->rank - 3; d >= 0; d--) {
+            int own = d - (whole->rank - part->rank);
+            int64_t extent = whole->dims[d], place = rest % extent;
+            rest /= extent;
+            if (own < 0)
+                continue;
+            at[i] += part->dims[own] == 1 ? 0 : place * step;
+            step *= part->dims[own];
+        }
+    }
+    *out = at;
+    return OK;
+}
+
+static Status *system_prepare(Prepare *p) {
+    Dense *own = p->own;
+    const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *whole = &p->out[0]->shape;
+    TRY(dense_prepare(p));
+    own->k = b->dims[b->rank - 1];
+    own->batch = shape_span(whole, 0, whole->rank - 2);
+    TRY(match(p, a, whole, own->batch, &own->matrix_at));
+    TRY(match(p, b, whole, own->batch, &own->rhs_at));
+    p->cost = own->batch * dense_cost(own);
+    return OK;
+}
+
+// ---------------------------------------- gradients
+
+static void inverse_grad(Formula *f) {            // dx = -y^H dy y^H
+    bool adjoint = node_bool(f->node, "adjoint");
+    Output y = f->y[0], inner = BatchMatMul(f->dy[0], y, adjoint, !adjoint);
+    f->dx[0] = Neg(BatchMatMul(y, inner, !adjoint, false));
+}
+
+static Output times_inverse(Formula *f, Output factor) {     // factor x^-H
+    Output inverse = OpWith("MatrixInverse", ATTRS(BOOL_ATTR("adjoint", true)), f->x[0]);
+    return Mul(inverse, ExpandDims(ExpandDims(factor, Int(-1)), Int(-1)));
+}
+
+static void determinant_grad(Formula *f) {        // dx = dy y x^-H
+    f->dx[0] = times_inverse(f, Mul(f->dy[0], f->y[0]));
+}
+
+static void log_determinant_grad(Formula *f) {    // dx = dy x^-H; the sign has none
+    f->dx[0] = times_inverse(f, f->dy[1]);
+}
+
+// dx = (z + z^H) / 2 with z = l^-H phi(l^H dy) l^-1; phi: the lower part, half of the diagonal.
+static Output factor_grad(Formula *f, Output l, Output dy) {
+    Output diagonal = Op("MatrixDiagPart", l);
+    Output eye = Op("MatrixSetDiag", Op("ZerosLike", l), Op("OnesLike", diagonal));
+    Output inverse = OpWith("MatrixTriangularSolve", ATTRS(BOOL_ATTR("lower", true)), l, eye);
+    Output middle = BatchMatMul(l, dy, true, false);
+    Output half = Op("MatrixDiagPart", middle);
+    middle = Op("MatrixSetDiag", middle, Mul(half, Scalar(0.5, half)));
+    middle = Op("MatrixBandPart", middle, Int64(-1), Int64(0));
+    Output z = BatchMatMul(BatchMatMul(inverse, middle, true, false), inverse, false, false);
+    Output both = Add(z, BatchMatMul(z, eye, true, false));
+    return Mul(both, Scalar(0.5, both));
+}
+
+static void cholesky_grad(Formula *f) {
+    f->dx[0] = factor_grad(f, f->y[0], f->dy[0]);
+}
+
+static void cholesky_grad_expand(Formula *f) {
+    f->results[0] = factor_grad(f, f->x[0], f->x[1]);
+}
+
+// db = a^-H dy, da = -db y^H; or of the adjoint, -y db^H.
+static void solve_grad(Formula *f) {
+    bool adjoint = node_bool(f->node, "adjoint");
+    Output y = f->y[0];
+    Output db = OpWith("MatrixSolve", ATTRS(BOOL_ATTR("adjoint", !adjoint)), f->x[0], f->dy[0]);
+    f->dx[0] = Neg(adjoint ? BatchMatMul(y, db, false, true) : BatchMatMul(db, y, false, true));
+    f->dx[1] = db;
+}
+
+static void triangular_grad(Formula *f) {
+    bool adjoint = node_bool(f->node, "adjoint"), lower = node_bool(f->node, "lower");
+    Output y = f->y[0];
+    Output db = OpWith("MatrixTriangularSolve", ATTRS(BOOL_ATTR("adjoint", !adjoint), BOOL_ATTR("lower", lower)),
+                       f->x[0], f->dy[0]);
+    Output da = Neg(adjoint ? BatchMatMul(y, db, false, true) : BatchMatMul(db, y, false, true));
+    da = Op("MatrixBandPart", da, Int64(lower ? -1 : 0), Int64(lower ? 0 : -1));
+    f->dx[0] = SumTo(da, f->x[0]);
+    f->dx[1] = SumTo(db, f->x[1]);
+}
+
+// ---------------------------------------- schema
+
+#define WIDE(X, a) X(half, a) X(float, a) X(double, a) X(complex64, a) X(complex128, a)
+#define WIDEST(X, a) X(half, a) X(bfloat16, a) X(float, a) X(double, a) X(complex64, a) X(complex128, a)
+#define OF_DENSE .needs = "rank(input) >= 2", .prepare = dense_prepare, .own_size = sizeof(Dense)
+
+const Op op_MatrixInverse = {
+    .signature = "MatrixInverse(input: T) -> output: T; adjoint: bool = false; "
+                 "T: {double, float, half, complex64, complex128}",
+    .doc = "The inverse of each matrix, or of its adjoint.", .shape = square_shape, .grad = inverse_grad,
+    .cpu = KERNELS(WIDE, inverse), OF_DENSE,
+};
+const Op op_MatrixDeterminant = {
+    .signature = "MatrixDeterminant(input: T) -> output: T; T: {half, float, double, complex64, complex128}",
+    .doc = "The determinant of each matrix.", .shape = batch_shape, .grad = determinant_grad,
+    .cpu = KERNELS(WIDE, determinant), OF_DENSE,
+};
+const Op op_LogMatrixDeterminant = {
+    .signature = "LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T; "
+                 "T: {half, float, double, complex64, complex128}",
+    .doc = "Sign and logarithm of the absolute value of each matrix's determinant.", .shape = batch_shape,
+    .grad = log_determinant_grad, .cpu = KERNELS(WIDE, log_determinant), OF_DENSE,
+};
+const Op op_Cholesky = {
+    .signature = "Cholesky(input: T) -> output: T; T: {double, float, half, complex64, complex128}",
+    .doc = "The lower triangle whose product with its adjoint is the matrix, of which the lower part is read.",
+    .shape = square_shape, .grad = cholesky_grad, .cpu = KERNELS(WIDE, cholesky_of), OF_DENSE,
+};
+const Op op_CholeskyGrad = {
+    .signature = "CholeskyGrad(l: T, grad: T) -> output: T; T: {half, float, double}",
+    .doc = "The gradient of a matrix, symmetric, from its Cholesky factor and the factor's gradient.",
+    .needs = "rank(l) >= 2", .shape = same_square_shape, .expand = cholesky_grad_expand,
+};
+const Op op_MatrixSolve = {
+    .signature = "MatrixSolve(matrix: T, rhs: T) -> output: T; adjoint: bool = false; "
+                 "T: {double, float, half, complex64, complex128}",
+    .doc = "The solutions of systems of linear equations.", .needs = "rank(matrix) >= 2, rank(rhs) >= 2",
+    .shape = solve_shape, .grad = solve_grad, .prepare = system_prepare, .own_size = sizeof(Dense),
+    .cpu = KERNELS(WIDE, solve),
+};
+const Op op_MatrixTriangularSolve = {
+    .signature = "MatrixTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; "
+                 "T: {bfloat16, double, float, half, complex64, complex128}",
+    .doc = "The solutions of systems of which one triangle is read.", .needs = "rank(matrix) >= 2, rank(rhs) >= 2",
+    .shape = triangular_shape, .grad = triangular_grad, .prepare = system_prepare, .own_size = sizeof(Dense),
+    .cpu = KERNELS(WIDEST, triangular),
+};
+
+#else  // ---------------------------------------- kernels, once per dtype
+
+static void FN(load_matrix)(const T *from, int64_t n, bool adjoint, ACC *to) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            to[i * n + j] = adjoint ? CONJ_OF(LOAD(from[j * n + i])) : LOAD(from[i * n + j]);
+}
+
+static void FN(store)(const ACC *from, int64_t n, T *to) {
+    for (int64_t i = 0; i < n; i++)
+        to[i] = STORE(from[i]);
+}
+
+static const T *FN(matrix_of)(const Kernel *k, const Dense *own, int64_t i) {
+    return (const T *)k->in[0]->data + (own->matrix_at ? own->matrix_at[i] : i) * own->n * own->n;
+}
+
+static Status *FN(triangular_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    int64_t n = own->n, count = n * own->k;
+    const T *rhs = (const T *)k->in[1]->data + own->rhs_at[i] * count;
+    Room room;
+    TRY(room_get(work, own, own->k, sizeof(ACC), &room));
+    FN(load_matrix)(FN(matrix_of)(k, own, i), n, own->adjoint, room.matrix);
+    for (int64_t j = 0; j < count; j++)
+        ((ACC *)room.other)[j] = LOAD(rhs[j]);
+    NEED_MEMORY(CORE(triangle)(room.matrix, n, own->lower != own->adjoint, false, room.other, own->k, work));
+    FN(store)(room.other, count, (T *)k->out[0]->data + i * count);
+    return OK;
+}
+
+#ifndef ONLY_TRIANGULAR
+static Status *FN(factor)(Kernel *k, const Dense *own, int64_t i, const Room *room, Work *work) {
+    FN(load_matrix)(FN(matrix_of)(k, own, i), own->n, own->adjoint, room->matrix);
+    NEED_MEMORY(CORE(lu)(room->matrix, own->n, room->pivots, work));
+    return OK;
+}
+
+// The right sides in `other` become the solutions.
+static Status *FN(solve_factored)(const Dense *own, const Room *room, int64_t k, Work *work) {
+    const ACC *lu = room->matrix;
+    ACC *b = room->other;
+    int64_t n = own->n;
+    for (int64_t i = 0; i < n; i++)
+        NEED(ABS_OF(lu[i * n + i]) > 0, INVALID_ARGUMENT, "Input matrix is not invertible.");
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k && room->pivots[i] != i; j++) {
+            ACC kept = b[i * k + j];
+            b[i * k + j] = b[room->pivots[i] * k + j];
+            b[room->pivots[i] * k + j] = kept;
+        }
+    NEED_MEMORY(CORE(triangle)(lu, n, true, true, b, k, work));
+    NEED_MEMORY(CORE(triangle)(lu, n, false, false, b, k, work));
+    return OK;
+}
+
+static Status *FN(inverse_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    int64_t n = own->n;
+    Room room;
+    TRY(room_get(work, own, n, sizeof(ACC), &room));
+    TRY(FN(factor)(k, own, i, &room, work));
+    memset(room.other, 0, (size_t)(n * n) * sizeof(ACC));
+    for (int64_t j = 0; j < n; j++)
+        ((ACC *)room.other)[j * n + j] = 1;
+    TRY(FN(solve_factored)(own, &room, n, work));
+    FN(store)(room.other, n * n, (T *)k->out[0]->data + i * n * n);
+    return OK;
+}
+
+static Status *FN(solve_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    int64_t count = own->n * own->k;
+    const T *rhs = (const T *)k->in[1]->data + own->rhs_at[i] * count;
+    Room room;
+    TRY(room_get(work, own, own->k, sizeof(ACC), &room));
+    TRY(FN(factor)(k, own, i, &room, work));
+    for (int64_t j = 0; j < count; j++)
+        ((ACC *)room.other)[j] = LOAD(rhs[j]);
+    TRY(FN(solve_factored)(own, &room, own->k, work));
+    FN(store)(room.other, count, (T *)k->out[0]->data + i * count);
+    return OK;
+}
+
+// Of the factors: each row that changed places turns the sign.
+static Status *FN(determinant_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    Room room;
+    TRY(room_get(work, own, 0, sizeof(ACC), &room));
+    TRY(FN(factor)(k, own, i, &room, work));
+    ACC product = 1;
+    for (int64_t j = 0; j < own->n; j++) {
+        ACC diagonal = ((ACC *)room.matrix)[j * own->n + j];
+        product *= room.pivots[j] == j ? diagonal : -diagonal;
+    }
+    ((T *)k->out[0]->data)[i] = STORE(product);
+    return OK;
+}
+
+static Status *FN(log_determinant_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    Room room;
+    TRY(room_get(work, own, 0, sizeof(ACC), &room));
+    TRY(FN(factor)(k, own, i, &room, work));
+    ACC sign = 1;
+    double sum = 0;
+    for (int64_t j = 0; j < own->n; j++) {
+        ACC diagonal = ((ACC *)room.matrix)[j * own->n + j];
+        double size = ABS_OF(diagonal);
+        sum += log(size);
+        sign *= (room.pivots[j] == j ? diagonal : -diagonal) / (ACC)size;
+    }
+    if (!isfinite(sum)) {
+        sign = 0;
+        sum = sum > 0 ? INFINITY : -INFINITY;
+    }
+    ((T *)k->out[0]->data)[i] = STORE(sign);
+    ((T *)k->out[1]->data)[i] = STORE((ACC)sum);
+    return OK;
+}
+
+static Status *FN(cholesky_of_one)(Kernel *k, int64_t i, Work *work) {
+    const Dense *own = k->own;
+    int64_t count = own->n * own->n;
+    bool good;
+    Room room;
+    TRY(room_get(work, own, 0, sizeof(ACC), &room));
+    FN(load_matrix)(FN(matrix_of)(k, own, i), own->n, false, room.matrix);
+    NEED_MEMORY(CORE(cholesky)(room.matrix, own->n, work, &good));
+    for (int64_t j = 0; j < count && !good; j++)
+        ((ACC *)room.matrix)[j] = j % own->n <= j / own->n ? NAN : 0;  // TensorFlow's answer
+    FN(store)(room.matrix, count, (T *)k->out[0]->data + i * count);
+    return OK;
+}
+
+#endif
+#define OVER_BATCH(name)                                                    \
+    static Status *FN(name)(Kernel *k) {                                    \
+        const Dense *own = k->own;                                          \
+        return each_matrix(k, own->batch, dense_cost(own), FN(name##_one)); \
+    }
+OVER_BATCH(triangular)
+#ifndef ONLY_TRIANGULAR
+OVER_BATCH(inverse)
+OVER_BATCH(solve)
+OVER_BATCH(determinant)
+OVER_BATCH(log_determinant)
+OVER_BATCH(cholesky_of)
+#endif
+#undef OVER_BATCH
+#endif

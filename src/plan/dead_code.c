@@ -1,0 +1,45 @@
+// Dead-code elimination — removes the nodes that no fetch, target or side effect of the step needs any more.
+#include "plan/pass.h"
+
+typedef VEC(Node *) Stack;
+
+static bool mark(Stack *stack, Node *node) {
+    if (node->mark)
+        return true;
+    node->mark = 1;
+    return vec_push(stack, node);
+}
+
+static bool mark_needed(Draft *draft, Stack *stack) {
+    bool good = true;
+    for (int i = 0; i < draft->n_fetches; i++)
+        good = good && mark(stack, draft->fetches[i]);
+    for (int i = 0; i < draft->n_targets; i++)
+        good = good && mark(stack, draft->targets[i]);
+    for (int i = 0; i < draft->n_feeds; i++)
+        good = good && mark(stack, draft->feeds[i]);
+    while (good && stack->n) {
+        Node *node = stack->p[--stack->n];
+        for (int i = 0; i < node->n_inputs; i++)
+            good = good && mark(stack, node->inputs[i].node);
+        for (int i = 0; i < node->n_controls; i++)
+            good = good && mark(stack, node->controls[i]);
+    }
+    return good;
+}
+
+Status *pass_dead_code(Draft *draft) {
+    Graph *graph = draft->graph;
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i])
+            graph->nodes.p[i]->mark = 0;
+    Stack stack = {0};
+    bool good = mark_needed(draft, &stack);
+    vec_clear(&stack);
+    NEED_MEMORY(good);
+    // From the last to the first: a value of many readers forgets the latest of them without a search.
+    for (size_t i = graph->nodes.n; i-- > 0;)
+        if (graph->nodes.p[i] && !graph->nodes.p[i]->mark)
+            graph_remove(graph->nodes.p[i]);
+    return OK;
+}

@@ -1,0 +1,120 @@
+// Executor — see executor.h.
+#include "run/executor.h"
+
+#include <stdlib.h>
+
+#include "run/step.h"
+
+// ---- life
+
+static Status *open_states(Executor *executor, StateOpener *opener, int32_t *out_handles) {
+    const Plan *plan = executor->plan;
+    executor->states = ARENA_ARRAY(&executor->arena, void *, plan->n_nodes);
+    NEED_MEMORY(executor->states);
+    for (int32_t i = 0; opener && i < plan->n_nodes; i++) {
+        const Binding *binding = &plan->nodes[i].binding;
+        if (!binding->op->open)
+            continue;
+        TRY(opener->open(opener, binding->node, &executor->states[i]));
+        *out_handles += binding->op->value != NULL;
+    }
+    return OK;
+}
+
+// The plan's own array serves where no state gives a handle.
+static Status *gather_constants(Executor *executor, int32_t n_handles) {
+    const Plan *plan = executor->plan;
+    executor->constants = plan->constants;
+    if (!n_handles)
+        return OK;
+    executor->constants = ARENA_ARRAY(&executor->arena, Tensor, plan->n_slots);
+    NEED_MEMORY(executor->constants);
+    for (int32_t slot = 0; slot < plan->n_slots; slot++)
+        executor->constants[slot] = plan->constants[slot];
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const PlanNode *p = &plan->nodes[i];
+        if (p->constant && executor->states[i] && !plan->constants[p->out].buffer)
+            executor->constants[p->out] = *p->binding.op->value(executor->states[i]);
+    }
+    return OK;
+}
+
+static Status *fill_loops(Executor *executor, StateOpener *opener) {
+    const Plan *plan = executor->plan;
+    executor->loops = ARENA_ARRAY(&executor->arena, ExecutorLoop, plan->n_loops);
+    NEED_MEMORY(executor->loops);
+    for (int32_t i = 0; i < plan->n_loops; i++) {
+        const PlanLoop *loop = &plan->loops[i];
+        ExecutorLoop *parts = &executor->loops[i];
+        TRY(executor_new(loop->first, opener, executor->cache, &parts->first));
+        if (loop->lasting)
+            TRY(executor_new(loop->lasting, opener, executor->cache, &parts->lasting));
+        TRY(executor_new(loop->body, opener, executor->cache, &parts->body));
+    }
+    return OK;
+}
+
+static Status *fill(Executor *executor, StateOpener *opener) {
+    int32_t n_handles = 0;
+    TRY(open_states(executor, opener, &n_handles));
+    TRY(gather_constants(executor, n_handles));
+    return fill_loops(executor, opener);
+}
+
+Status *executor_new(Plan *plan, StateOpener *opener, FixedCache *cache, Executor **out) {
+    Executor *executor = calloc(1, sizeof *executor);
+    NEED_MEMORY(executor);
+    atomic_init(&executor->references, 1);
+    executor->plan = plan_retain(plan);
+    executor->cache = fixed_cache_retain(cache);
+    Status *status = fill(executor, opener);
+    if (status)
+        executor_release(executor);
+    else
+        *out = executor;
+    return status;
+}
+
+Executor *executor_retain(Executor *executor) {
+    atomic_fetch_add(&executor->references, 1);
+    return executor;
+}
+
+void executor_release(Executor *executor) {
+    if (!executor || atomic_fetch_sub(&executor->references, 1) != 1)
+        return;
+    fixed_cache_forget(executor->cache, executor);
+    for (int i = 0; i < THREAD_PLACES; i++)
+        step_free(atomic_load(&executor->spare[i].step));
+    for (int32_t i = 0; executor->loops && i < executor->plan->n_loops; i++) {
+        executor_release(executor->loops[i].first);
+        executor_release(executor->loops[i].lasting);
+        executor_release(executor->loops[i].body);
+    }
+    fixed_cache_release(executor->cache);
+    arena_clear(&executor->arena);
+    plan_release(executor->plan);
+    free(executor);
+}
+
+// ---- specialisations
+
+Status *executor_fixed(Executor *executor, const Tensor *const *keys, const Tensor *seen, Fixed **out) {
+    bool make;
+    *out = fixed_cache_find(executor->cache, executor, keys, &make);
+    if (!make)
+        return OK;
+    Fixed *fixed = NULL;
+    Status *status = fixed_make(executor->plan, keys, seen, &fixed);
+    fixed_cache_put(executor->cache, executor, fixed);
+    *out = fixed;
+    return status;
+}
+
+Fixed *executor_fixed_find(Executor *executor, const Tensor *const *keys) {
+    bool make;
+    Fixed *fixed = fixed_cache_find(executor->cache, executor, keys, &make);
+    if (make)
+        fixed_cache_put(executor->cache, executor, NULL);
+    return fixed;
+}

@@ -1,0 +1,124 @@
+// Bind — see bind.h.
+#include "session/bind.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    const Device *device;   // NULL: not placed yet
+    const Op *op;
+    void *state;            // NULL: not opened yet
+} NodeState;
+
+static NodeStates *of_placed(const PlacementRecord *placed) {
+    return (NodeStates *)(uintptr_t)placed;
+}
+
+static NodeStates *of_opener(StateOpener *opener) {
+    return (NodeStates *)((char *)opener - offsetof(NodeStates, opener));
+}
+
+static NodeState *find_or_add(NodeStates *states, Str name) REQUIRES(states->lock) {
+    NodeState *state = map_find(&states->states, name);
+    if (state)
+        return state;
+    state = ARENA_NEW(&states->arena, NodeState);
+    Str key = str_copy(&states->arena, name);
+    return state && key.p && map_set(&states->states, key, state) ? state : NULL;
+}
+
+// ---- where nodes were placed
+
+static const Device *device_of(const PlacementRecord *placed, Str node) {
+    NodeStates *states = of_placed(placed);
+    mutex_lock(&states->lock);
+    const NodeState *state = map_find(&states->states, node);
+    const Device *device = state ? state->device : NULL;
+    mutex_unlock(&states->lock);
+    return device;
+}
+
+static Status *record(NodeStates *states, const Plan *plan) REQUIRES(states->lock) {
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        const Binding *binding = &plan->nodes[i].binding;
+        if (!node_is_stateful(binding->node))
+            continue;
+        NodeState *state = find_or_add(states, plan_state_name(binding->node));
+        NEED_MEMORY(state);
+        if (!state->device)
+            state->device = binding->device;
+    }
+    for (int32_t i = 0; i < plan->n_loops; i++) {
+        const PlanLoop *loop = &plan->loops[i];
+        TRY(record(states, loop->first));
+        if (loop->lasting)
+            TRY(record(states, loop->lasting));
+        TRY(record(states, loop->body));
+    }
+    return OK;
+}
+
+Status *node_states_record(NodeStates *states, const Plan *plan) {
+    mutex_lock(&states->lock);
+    Status *status = record(states, plan);
+    mutex_unlock(&states->lock);
+    return status;
+}
+
+// ---- states
+
+static Status *open_state(const NodeStates *states, NodeState *state, const Node *node) {
+    const Op *op = node->type->op;
+    void *room = calloc(1, op->state_size ? op->state_size : 1);
+    NEED_MEMORY(room);
+    Opening opening = {.node = node, .name = plan_state_name(node), .resources = states->resources, .state = room};
+    Status *status = op->open(&opening);
+    if (status) {
+        free(room);
+        return node_error(node, status);
+    }
+    state->op = op;
+    state->state = room;
+    return OK;
+}
+
+// At the first question.
+static Status *open_node(StateOpener *opener, const Node *node, void **out) {
+    NodeStates *states = of_opener(opener);
+    mutex_lock(&states->lock);
+    NodeState *state = find_or_add(states, plan_state_name(node));
+    Status *status = OK;
+    if (!state)
+        status = OUT_OF_MEMORY;
+    else if (!state->state)
+        status = open_state(states, state, node);
+    if (!status)
+        *out = state->state;
+    mutex_unlock(&states->lock);
+    return status;
+}
+
+Status *bind_plan(NodeStates *states, Plan *plan, FixedCache *cache, Executor **out) {
+    return executor_new(plan, &states->opener, cache, out);
+}
+
+// ---- life
+
+void node_states_init(NodeStates *states, struct ResourceTable *resources) {
+    *states = (NodeStates){.placed = {device_of}, .opener = {open_node}, .resources = resources};
+    mutex_init(&states->lock);
+}
+
+void node_states_clear(NodeStates *states) {
+    size_t at = 0;
+    Str key;
+    void *value;
+    while (map_next(&states->states, &at, &key, &value)) {
+        NodeState *state = value;
+        if (state->state && state->op->close)
+            state->op->close(state->state);
+        free(state->state);
+    }
+    map_clear(&states->states);
+    arena_clear(&states->arena);
+    mutex_clear(&states->lock);
+}
