@@ -76,7 +76,7 @@ enum { TF_FLOAT = 1, TF_INT32 = 3, TF_INT64 = 9, TF_BOOL = 10, TF_RESOURCE = 20 
 // mr_plan_info of millrace.h.
 typedef struct PlanInfo {
     size_t struct_size, num_nodes, num_run;
-    int is_dynamic, is_fixed;
+    int is_propagated, is_specialised;
     int64_t arena_bytes, lower_bound;
 } PlanInfo;
 

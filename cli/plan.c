@@ -6,18 +6,18 @@ static const char ABOUT[] =
     "size of its result. Inputs settle shapes; without them nothing can be sized beforehand. A target runs and gives "
     "nothing: a training step. With neither --fetch nor --target, everything that no node reads is fetched.\n"
     "\n"
-    "  fixed  sized and prepared beforehand\n"
-    "  late  sized when it runs\n"
+    "  specialised  sized and prepared beforehand\n"
+    "  dynamic  sized when it runs\n"
     "  [name]  the implementation, where there are several: loops, winograd, or one of oneDNN's by its own name; "
     "with the bytes that each call lays out anew: weights if they have changed, [n, c, h, w] as [n, h, w, c]\n"
-    "  done  known beforehand, or another view of its input: does not run\n"
+    "  known  known beforehand, or another view of its input: does not run\n"
     "  loop  in the loop above it, sized when its first iteration is over: before it what runs once, then an "
     "iteration\n"
     "\n"
-    "The memory of a step is one block, which holds the results of fixed nodes and what their kernels need besides; "
+    "The memory of a step is one block, which holds the results of specialised nodes and what their kernels need besides; "
     "its lower bound is the most of it in use at one time, and less where large values are computed again for late "
     "readers instead of being kept. Outside of it lies, each in a buffer of its own, what is read from variables or "
-    "kept by them, what is fetched, and the results of late nodes.\n";
+    "kept by them, what is fetched, and the results of dynamic nodes.\n";
 
 static const Option OPTIONS[] = {
     {"input", "NAME=TENSOR", "a tensor as text, x='[[1 2 3]]', or from a file, x=@a.npy; once for each input", 'i'},
@@ -35,7 +35,7 @@ static const char EXAMPLES[] =
     "millrace plan model.pb --json\n"
     "millrace plan fashion.pb --fetch label --dot | dot -Tsvg > fashion.svg\n";
 
-static const char *const MODES[] = {"late", "fixed", "done"};
+static const char *const MODES[] = {"dynamic", "specialised", "known"};
 
 static void print_node_json(const mr_plan_node *node, bool first) {
     printf("%s\n  {\"name\": ", first ? "" : ",");
@@ -49,13 +49,13 @@ static void print_node_json(const mr_plan_node *node, bool first) {
 
 static void print_node(const mr_plan_node *node) {
     const char *device = strstr(node->device, "device:");
-    const char *mode = node->depth && node->mode == MR_NODE_LATE ? "loop" : MODES[node->mode];
+    const char *mode = node->depth && node->mode == MR_NODE_DYNAMIC ? "loop" : MODES[node->mode];
     char implementation[200] = "";
     if (node->implementation)
         snprintf(implementation, sizeof implementation, "  [%s%s%s]", node->implementation,
                  node->reordered_bytes ? " reorders " : "",
                  node->reordered_bytes ? human_bytes((double)node->reordered_bytes) : "");
-    print_text(stdout, 6, "  %-5s  %-8s %10s  %*s%-20s %s%s", mode, device ? device + 7 : node->device,
+    print_text(stdout, 6, "  %-11s  %-8s %10s  %*s%-20s %s%s", mode, device ? device + 7 : node->device,
                node->bytes > 0 ? human_bytes((double)node->bytes) : "", 2 * node->depth, "", node->op, node->name,
                implementation);
 }
@@ -69,8 +69,8 @@ const char *plan_memory(const mr_plan_info *info) {
         n += snprintf(text + n, sizeof text - (size_t)n, " (%zu values computed again save %s)", info->num_recomputed,
                       human_bytes((double)info->recompute_saves));
     n += snprintf(text + n, sizeof text - (size_t)n, "; outside of it %s", human_bytes((double)info->own_bytes));
-    if (info->num_late)
-        snprintf(text + n, sizeof text - (size_t)n, " and what %zu late nodes give", info->num_late);
+    if (info->num_dynamic)
+        snprintf(text + n, sizeof text - (size_t)n, " and what %zu dynamic nodes give", info->num_dynamic);
     return text;
 }
 
@@ -134,11 +134,11 @@ static void print_plan(const mr_plan *plan, bool json) {
     mr_plan_node node = {.struct_size = sizeof node};
     mr_plan_get_info(plan, &info);
     if (json)
-        printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"dynamic\": %s, \"fixed\": %s, \"arena_bytes\": %lld, "
-               "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_late\": %zu, \"num_reorders\": %zu, "
+        printf("{\"num_nodes\": %zu, \"num_run\": %zu, \"propagated\": %s, \"specialised\": %s, \"arena_bytes\": %lld, "
+               "\"lower_bound\": %lld, \"own_bytes\": %lld, \"num_dynamic\": %zu, \"num_reorders\": %zu, "
                "\"reordered_bytes\": %lld, \"num_recomputed\": %zu, \"recompute_saves\": %lld, \"nodes\": [",
-               info.num_nodes, info.num_run, info.is_dynamic ? "true" : "false", info.is_fixed ? "true" : "false",
-               (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_late,
+               info.num_nodes, info.num_run, info.is_propagated ? "true" : "false", info.is_specialised ? "true" : "false",
+               (long long)info.arena_bytes, (long long)info.lower_bound, (long long)info.own_bytes, info.num_dynamic,
                info.num_reorders, (long long)info.reordered_bytes, info.num_recomputed,
                (long long)info.recompute_saves);
     for (size_t i = 0; mr_plan_node_at(plan, i, &node); i++)
@@ -148,12 +148,12 @@ static void print_plan(const mr_plan *plan, bool json) {
             print_node(&node);
     if (json)
         puts("]}");
-    else if (info.is_fixed)
+    else if (info.is_specialised)
         print_text(stdout, 2, "%zu nodes, %zu of which run; %s; %zu reorders of %s", info.num_nodes, info.num_run,
                    plan_memory(&info), info.num_reorders, human_bytes((double)info.reordered_bytes));
     else
         print_text(stdout, 2, "%zu nodes; %s", info.num_nodes,
-                   info.is_dynamic ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
+                   info.is_propagated ? "control flow: they run as their inputs arrive" : "inputs would tell their sizes");
 }
 
 // What the command line chose.

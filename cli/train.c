@@ -320,10 +320,10 @@ static bool announce(const Training *t) {
         return false;
     if (t->wishes->json)
         printf("{\"nodes_per_step\": %zu, \"arena_bytes\": %lld, \"lower_bound\": %lld, \"arena_ratio\": %.4f, "
-               "\"own_bytes\": %lld, \"num_late\": %zu}\n",
+               "\"own_bytes\": %lld, \"num_dynamic\": %zu}\n",
                info.num_run, (long long)info.arena_bytes, (long long)info.lower_bound,
                info.lower_bound ? (double)info.arena_bytes / (double)info.lower_bound : 1, (long long)info.own_bytes,
-               info.num_late);
+               info.num_dynamic);
     else
         print_text(stdout, 2, "%lld pictures of %d x %d from %s, %lld to test with", (long long)t->examples.n,
                    t->examples.height, t->examples.width, t->wishes->data, (long long)t->tests.n);

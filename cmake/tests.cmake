@@ -59,8 +59,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/tests/op_suite.c)
     # A neighbour may write a file: not into the sources.
     add_test(NAME ops_neighbours COMMAND op_suite --neighbours 1 ${PROJECT_SOURCE_DIR}/src/ops
              WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-    add_test(NAME ops_late COMMAND op_suite src/ops WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(ops_late PROPERTIES TIMEOUT 600 LABELS ops ENVIRONMENT MILLRACE_STRESS=late)
+    add_test(NAME ops_dynamic COMMAND op_suite src/ops WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(ops_dynamic PROPERTIES TIMEOUT 600 LABELS ops ENVIRONMENT MILLRACE_STRESS=dynamic)
 endif()
 
 # Programs that the Python tests drive: tests/tool/x.c.

@@ -546,13 +546,13 @@ def test_plan_draws(model):
 
 def test_plan(model):
     plan = json.loads(millrace("plan", model, "--input", "images=uint8 zeros[8 12 12]", "--fetch", "label", "--json"))
-    assert plan["fixed"] and plan["arena_bytes"] >= plan["lower_bound"] > 0
+    assert plan["specialised"] and plan["arena_bytes"] >= plan["lower_bound"] > 0
     modes = {node["op"]: node["mode"] for node in plan["nodes"]}
-    assert modes["_FusedConv2D"] == "fixed" and modes["Const"] == "done"
+    assert modes["_FusedConv2D"] == "specialised" and modes["Const"] == "known"
     assert all("implementation" in node for node in plan["nodes"] if node["op"] in ("_FusedConv2D", "_FusedMatMul"))
     assert plan["num_run"] < plan["num_nodes"] == len(plan["nodes"])
     assert plan["num_reorders"] == plan["reordered_bytes"] == 0  # constant weights are laid out once
-    assert "late" in millrace("plan", model)
+    assert "dynamic" in millrace("plan", model)
 
 
 def test_plan_of_a_training_step(data, tmp_path):
@@ -563,9 +563,9 @@ def test_plan_of_a_training_step(data, tmp_path):
     choice = ["--input", "images=uint8 zeros[64 12 12]", "--input", "labels=uint8 zeros[64]", "--input", "rate=0.001",
               "--fetch", "loss/Mean", "--fetch", "accuracy/Mean", "--target", "train_step"]
     plan = json.loads(millrace("plan", tmp_path / "t.pb", *choice, "--json"))
-    same = ["arena_bytes", "lower_bound", "own_bytes", "num_late"]
+    same = ["arena_bytes", "lower_bound", "own_bytes", "num_dynamic"]
     assert {name: plan[name] for name in same} == {name: said[name] for name in same}
-    assert plan["num_run"] == said["nodes_per_step"] and plan["num_late"] == 0
+    assert plan["num_run"] == said["nodes_per_step"] and plan["num_dynamic"] == 0
     assert 1 <= said["arena_ratio"] <= 1.10 and said["own_bytes"] > 0
     applied = [node["op"] for node in plan["nodes"]]
     assert applied.count("ResourceApplyAdam") + applied.count("_ResourceApplyAdamMatMul") == 8
@@ -913,8 +913,8 @@ PASSES = ("-fold, -cse, -expand, -identity, -control, -fuse, -simplify, -pattern
 @pytest.mark.parametrize("name, value, word, allowed, good", [
     ("MILLRACE_CPU", "avx2", "avx2", "v1, v3 and v4", "v1"),
     ("MILLRACE_PASSES", "-fold,fuse", "fuse", PASSES + ", with commas between", "-fold,-fuse"),
-    ("MILLRACE_STRESS", "order,sideways", "sideways", "order, yield, late and alloc:N, with commas between", "order,late"),
-    ("MILLRACE_STRESS", "alloc:many", "alloc:many", "order, yield, late and alloc:N, with commas between", "alloc:0"),
+    ("MILLRACE_STRESS", "order,sideways", "sideways", "order, yield, dynamic and alloc:N, with commas between", "order,dynamic"),
+    ("MILLRACE_STRESS", "alloc:many", "alloc:many", "order, yield, dynamic and alloc:N, with commas between", "alloc:0"),
     ("MILLRACE_LOG", "loud", "loud", "info, warning and error", "error"),
 ])
 def test_variables_that_hold_something_else_are_refused(name, value, word, allowed, good):

@@ -88,9 +88,9 @@ MR_EXPORT void mr_op_signature(const char *name, TF_Buffer *out, TF_Status *stat
 typedef struct mr_plan mr_plan;
 
 typedef enum {
-    MR_NODE_LATE = 0,      /* sized and prepared in each run */
-    MR_NODE_FIXED = 1,     /* sized and prepared beforehand: its outputs have their places in memory */
-    MR_NODE_DONE = 2,      /* known beforehand, or only another view of its input: does not run */
+    MR_NODE_DYNAMIC = 0,      /* sized and prepared in each run */
+    MR_NODE_SPECIALISED = 1,     /* sized and prepared beforehand: its outputs have their places in memory */
+    MR_NODE_KNOWN = 2,      /* known beforehand, or only another view of its input: does not run */
 } mr_node_mode;
 
 typedef struct mr_plan_node {
@@ -111,12 +111,12 @@ typedef struct mr_plan_info {
     size_t struct_size;        /* to be set: sizeof(mr_plan_info) */
     size_t num_nodes;
     size_t num_run;            /* nodes that run in each step, when the shapes are known */
-    int is_dynamic;            /* control flow: nodes run in the order in which their inputs arrive */
-    int is_fixed;              /* the shapes given sized at least one node */
-    int64_t arena_bytes;       /* memory of a step, packed: results of fixed nodes, and what their kernels need */
+    int is_propagated;         /* control flow: nodes run in the order in which their inputs arrive */
+    int is_specialised;              /* the shapes given sized at least one node */
+    int64_t arena_bytes;       /* memory of a step, packed: results of specialised nodes, and what their kernels need */
     int64_t lower_bound;       /* the most of that in use at one time: no packing needs less */
     int64_t own_bytes;         /* sized results outside, in buffers of their own: a variable's, or fetched */
-    size_t num_late;           /* nodes whose results lie outside too, and get their size when they run */
+    size_t num_dynamic;           /* nodes whose results lie outside too, and get their size when they run */
     size_t num_reorders;       /* nodes that lay something out anew in each run */
     int64_t reordered_bytes;   /* how much, at most */
     size_t num_recomputed;     /* values that are computed a second time, for late readers, instead of being kept */

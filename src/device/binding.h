@@ -1,7 +1,7 @@
 // Binding — a node on a device: which kernel it runs. Prepared — a binding for given input shapes, ready to run.
 //
-// This is the one road from a node to its kernel: needs, shapes, allocation, prepare, run. Folding, fixed nodes, late
-// nodes and eager calls all take it; a plan merely keeps what it found on the way.
+// This is the one road from a node to its kernel: needs, shapes, allocation, prepare, run. Folding, specialised nodes,
+// dynamic nodes and eager calls all take it; a plan merely keeps what it found on the way.
 #pragma once
 #include "device/device.h"
 
@@ -75,14 +75,14 @@ typedef struct Prepared {
 typedef struct Preparation {
     Arena *arena;
     Arena *lasting;              // of what the node's prepare keeps from one to the next
-    void *kept;
+    void *persistent;
     Shape *in;                   // n_in; NULL once it is made, unless some are variables
     Watched *watched;            // host inputs whose values were read
     int64_t cost;                // estimated ns; 0: small
-    int same;                    // 1 + the input that output 0 equals; 0: none does
-    size_t same_at;              // or of which it is the part that begins at that byte
+    int equal_input;             // 1 + the input that output 0 equals; 0: none does
+    size_t equal_at;             // or of which it is the part that begins at that byte
     int64_t reordered;           // bytes that a call lays out anew, at most
-    const char *how;             // the implementation that was chosen; NULL: there is but one
+    const char *implementation;  // the implementation that was chosen; NULL: there is but one
     struct PrepareCleanup *cleanups;
 } Preparation;
 
@@ -119,10 +119,11 @@ static inline bool prepared_fits(const Prepared *prepared, const Binding *bindin
 FALLIBLE Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k);
 // What k->scratch is where a kernel asked for none.
 extern char no_scratch[];
-// What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on late from here.
+// What binding_run answers, doing nothing, where a variable has another shape than prepared for: go on dynamically from
+// here.
 extern Status *const GUARD_FAILED;
 
-// One node the late way: guard or prepare, allocate, run. k->in and k->out are set by the caller;
+// One node the dynamic way: guard or prepare, allocate, run. k->in and k->out are set by the caller;
 // outputs come zeroed. Inputs in `last` (BIT(i)) are not read afterwards: their buffers may be reused.
 FALLIBLE Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last);
 

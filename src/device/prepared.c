@@ -214,7 +214,7 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
         seen[i] = *in[i];
         if (!(binding->in_flags[i] & EDGE_HOST))
             seen[i].data = NULL;
-        // No prepare has to ask whether the numbers that it reads are there: until they are, the node is late.
+        // No prepare has to ask whether the numbers that it reads are there: until they are, the node is dynamic.
         else
             NEED(seen[i].data || (seen[i].dtype != DT_int32 && seen[i].dtype != DT_int64), FAILED_PRECONDITION,
                  "the value of input %d is not known yet", i);
@@ -225,16 +225,16 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
     Prepare prepare = {
         .node = binding->node, .in = views, .out = views + binding->n_in, .n_in = binding->n_in,
         .n_out = binding->n_out, .own = prepared->own, .arena = making->arena, .lasting = making->lasting,
-        .kept = making->kept, .run = binding->run, .threads = threads,
+        .persistent = making->persistent, .run = binding->run, .threads = threads,
     };
     Status *status = kernels->prepare(&prepare);
     making->cleanups = prepare.cleanups;
-    making->kept = prepare.kept;
+    making->persistent = prepare.persistent;
     making->cost = prepare.cost;
-    making->same = prepare.same;
-    making->same_at = prepare.same_at;
+    making->equal_input = prepare.equal_input;
+    making->equal_at = prepare.equal_at;
     making->reordered = prepare.reordered;
-    making->how = prepare.how;
+    making->implementation = prepare.implementation;
     prepared->run = prepare.run;
     prepared->scratch = prepare.scratch;
     return status;

@@ -13,7 +13,8 @@ typedef struct Resource Resource;
 struct Kernel {
     const void *own;          // what prepare filled; shared by all steps of a plan, read-only
     Tensor *const *in;        // n_in; a variable input declared in update/replace/read is the variable's value
-    Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_DYNAMIC_SHAPE left it open
+    Tensor *const *out;       // n_out; allocated in the shape that the shape function gave, unless OP_DYNAMIC_SHAPE
+                              // left it open
     void *scratch;            // the bytes that prepare asked for, 64-aligned; never NULL, so that none can be added to
     RunFn *run;               // the function being called
     void *state;              // of this node in this session (Op.open)
@@ -52,14 +53,15 @@ struct StepContext {
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
 };
 
-// Allocates output i, which the shape function left unknown (OP_DYNAMIC_SHAPE), in host memory: on another device the machine
-// brings it inside when the kernel has returned. The shape must agree with what is known.
+// Allocates output i, which the shape function left unknown (OP_DYNAMIC_SHAPE), in host memory: on another device the
+// machine brings it inside when the kernel has returned. The shape must agree with what is known.
 FALLIBLE Status *kernel_output(Kernel *k, int i, Shape shape);
 // Output i is this tensor: takes over the reference. For values that have their own buffer (a dequeued element).
 void kernel_set_output(Kernel *k, int i, Tensor value);
 // Input i with a buffer of its own, to keep beyond the step: retained if it has one, copied otherwise.
 FALLIBLE Status *kernel_keep(Kernel *k, int i, Tensor *out);
-// Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them (loops/tuning.def).
+// Runs fn(arg, first, last) over [0, units), on idle threads if `units * cost_ns` pays for waking them
+// (loops/tuning.def).
 void kernel_parallel(Kernel *k, int64_t units, int64_t cost_ns, void (*fn)(void *arg, int64_t first, int64_t last),
                      void *arg);
 // The same where all units together take `total_ns`: for units that take less than one.
@@ -84,16 +86,16 @@ struct Prepare {
     const Tensor *const *out;     // type and shape; rank -1 where it is open
     int n_in, n_out;
     void *own;                    // own_size zeroed bytes to fill
-    void *kept;                   // set: what the node's next prepare, for other shapes, finds here; first NULL
-    Arena *lasting;               // the memory of `kept`
+    void *persistent;             // set: what the node's next prepare, for other shapes, finds here; first NULL
+    Arena *lasting;               // the memory of `persistent`
     Arena *arena;                 // lives as long as `own`
     size_t scratch;               // set: bytes of scratch per call
     int64_t cost;                 // set: estimated ns of one call; 0: small
-    int same;                     // set: 1 + the input that output 0 equals; where they can share memory
+    int equal_input;              // set: 1 + the input that output 0 equals; where they can share memory
                                   // there is no call
-    size_t same_at;               // set: or a part of it that lies together, and begins at that byte, a multiple of 64
+    size_t equal_at;              // set: or a part of it that lies together, and begins at that byte, a multiple of 64
     int64_t reordered;            // set: bytes that a call lays out anew: weights that changed, planes as pixels
-    const char *how;              // set: which implementation was chosen, for people; lives as long as `own`
+    const char *implementation;   // set: which implementation was chosen, for people; lives as long as `own`
     RunFn *run;                   // comes with the row of the dtype; may be replaced by a faster one
     int threads;                  // the most that a call may use
     struct PrepareCleanup *cleanups;  // the machine's

@@ -1,6 +1,6 @@
 // Control-dependency pruning, first part — removes control dependencies that have no observable effect. TensorFlow's
-// Python ties the gradients of a node together: whoever reads one waits for all, by identities behind a NoOp. That holds
-// gradients back from the variables that they change.
+// Python ties the gradients of a node together: whoever reads one waits for all, by identities behind a NoOp. That
+// holds gradients back from the variables that they change.
 //
 // 1. Who reads an identity that waits reads its input and waits itself. 2. Who waits for a NoOp waits for what that
 // waits for. 3. A calculation that waits for a calculation needn't: only for what of its past has a state, and is not
@@ -8,7 +8,7 @@
 // constants wait, their readers do instead, so that what depends on constants alone can be folded.
 //
 // Plans with control flow stay as they are: deadness travels along waits. So do those of partial runs, whose feeds come
-// late.
+// in parts.
 #include <stdlib.h>
 
 #include "plan/pass.h"
@@ -85,7 +85,7 @@ static Status *pass_by(Node *identity) {
     return OK;
 }
 
-static bool is_knot(const Draft *draft, const Node *node) {
+static bool is_relay(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     return op && !node->n_inputs && !node->n_outputs && node->n_controls && node->n_controls <= MOST &&
            !node_is_stateful(node) && !op->start && op->flow == FLOW_NONE && !draft_is_target(draft, node);
@@ -254,7 +254,7 @@ Status *pass_control_prune(Draft *draft) {
     }
     for (size_t i = 0; i < n; i++) {
         Node *node = draft->graph->nodes.p[i];
-        if (node && is_knot(draft, node))
+        if (node && is_relay(draft, node))
             TRY(bypass(node));
     }
     return loosen_all(draft);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 
 static int by_size(const void *a, const void *b) {
     const Interval *x = *(Interval *const *)a, *y = *(Interval *const *)b;

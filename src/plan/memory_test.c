@@ -1,7 +1,7 @@
 // Memory tests — the order of nodes, what lies in the buffer of what is fetched, and how intervals are packed.
 #include <check.h>
 
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 #include "plan/passes_test.h"
 
 START_TEST(what_one_node_reads_goes_straight_to_it) {
@@ -32,10 +32,10 @@ START_TEST(what_dies_into_a_fetched_value_lies_there) {
     for (int i = 0; i < 1000; i++)
         ((float *)value.data)[i] = (float)i / 1000;
     const Tensor *fed = &value;
-    Fixed *fixed;
-    GOOD(fixed_make(plan, &fed, NULL, &fixed));
-    ck_assert_uint_eq(fixed->packed[HOST_MEMORY].bytes, 0);
-    fixed_release(fixed);
+    Specialisation *specialisation;
+    GOOD(specialisation_make(plan, &fed, NULL, &specialisation));
+    ck_assert_uint_eq(specialisation->packed[HOST_MEMORY].bytes, 0);
+    specialisation_release(specialisation);
     StepSignature signature = {.feeds = &x, .fetches = &y, .n_feeds = 1, .n_fetches = 1};
     for (int turn = 0; turn < 2; turn++)
         GOOD(session_run(session, &signature, &run_settings_default, &fed, &out[turn]));

@@ -34,7 +34,7 @@ static Status *bind_nodes(Ordering *o) {
         p->async = op->start || (op->flags & OP_BLOCKS);
         plan->waits |= p->async;
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
-        plan->dynamic |= (op->start && !plan->n_waves) || control_flow || plan->partial;
+        plan->propagated |= (op->start && !plan->n_waves) || control_flow || plan->partial;
     }
     return OK;
 }

@@ -101,7 +101,7 @@ static void log_plan(const Plan *plan, const Graph *graph, const StepSignature *
     if (log_reaches(LOG_INFO))
         log_write(LOG_INFO, "planned %d nodes out of %zu for %d feeds, %d fetches and %d targets in %.2f ms: %s, %d loops",
                   plan->n_nodes, graph->nodes.n, signature->n_feeds, signature->n_fetches, signature->n_targets,
-                  (double)(clock_now() - began) / CLOCK_MS, plan->dynamic ? "propagated" : "a list", plan->n_loops);
+                  (double)(clock_now() - began) / CLOCK_MS, plan->propagated ? "propagated" : "a list", plan->n_loops);
 }
 
 Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out) {

@@ -2,8 +2,8 @@
 //
 // A plan is made by pure functions: graph -> graph (plan/pass.h) -> plan (plan/order.c). It opens nothing and knows no
 // session: any number of executors (run/executor.h), each with the state of a session, may run it. A specialisation
-// (plan/fixed.h) adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A step
-// (run/step.h) is the private state of one run.
+// (plan/specialisation.h) adds what is known once the shapes of the feeds are: prepared kernels and packed memory. A
+// step (run/step.h) is the private state of one run.
 #pragma once
 #include "device/binding.h"
 
@@ -16,8 +16,8 @@ typedef struct {
     int32_t out;           // its outputs' slots are [out, out + n_out)
     int32_t place;         // among the nodes of its frame
     int32_t out_place;     // of its first output among the slots of the frame where they land; the others follow
-    int32_t edges, n_edges;        // plan->edges: whom to tell when it is done
-    int32_t drops, n_drops;        // plan->drops: slots that nobody reads after this node, in list order
+    int32_t edges, n_edges;  // plan->edges: whom to tell when it is done
+    int32_t drops, n_drops;  // plan->drops: slots that nobody reads after this node, in list order
     int32_t frame;         // the loop it runs in; 0 is the step itself
     int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the one it is in; FLOW_LOOP: of
                            // plan->loops
@@ -28,8 +28,8 @@ typedef struct {
     uint8_t flow;          // Flow
     bool constant_enter;   // FLOW_ENTER of a loop invariant
     bool async;            // starts, or blocks: ends by a completion
-    bool constant;         // no step runs it: its outputs are among plan->constants, or its one output is the handle that
-                           // its state gives (Op.value) once an executor has opened that
+    bool constant;         // no step runs it: its outputs are among plan->constants, or its one output is the handle
+                           // that its state gives (Op.value) once an executor has opened that
 } PlanNode;
 _Static_assert(sizeof(PlanNode) == 128, "a PlanNode is two cache lines");
 
@@ -133,12 +133,13 @@ struct Plan {
     int32_t n_awaited;     // outputs of started nodes
     int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
     int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops;
-    const Device **memories;  // where its values lie: the host's memory, for which NULL stands, and those of devices that have
-    int32_t n_memories;       // one of their own
+    const Device **memories;  // where its values lie: the host's memory, for which NULL stands, and those of devices
+                              // that have one of their own
+    int32_t n_memories;
     const Device **queues; // the devices of its nodes that do their work later: a step ends when they are done
     int32_t n_queues;
     Tensor *constants;     // n_slots: values known when the plan was made; {0} where not
-    bool dynamic;          // control flow, started ops that no list waits for, a partial run: propagated instead of
+    bool propagated;       // control flow, started ops that no list waits for, a partial run: propagated instead of
                            // listed
     bool partial;          // made for a partial run: feeds arrive later
     bool waits;            // some node is started, or blocks: a step may take as long as the world outside

@@ -1,5 +1,5 @@
-// Rematerialisation, choice — which of the values that could be computed again are: as few as lower the most that is live at
-// once.
+// Rematerialisation, choice — which of the values that could be computed again are: as few as lower the most that is
+// live at once.
 //
 // The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of
 // them together may take a small part of what the step takes. What turns out to lie nowhere near the fullest time is
@@ -49,7 +49,8 @@ static int32_t input_slot(const Specialising *s, const Candidate *c, int input) 
 
 static bool could_recompute(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
-    if (!(p->binding.op->flags & OP_RECOMPUTES) || !p->binding.direct || p->binding.n_out != 1 || s->fixed->modes[i] != NODE_SPECIALISED)
+    if (!(p->binding.op->flags & OP_RECOMPUTES) || !p->binding.direct || p->binding.n_out != 1 ||
+        s->result->modes[i] != NODE_SPECIALISED)
         return false;
     int32_t value = s->plan->in_slots[p->in];
     return specialising_in_arena(s, value) && bytes_of(s, value) >= LEAST_BYTES;
@@ -109,8 +110,8 @@ static void begin_candidates(Choice *choice) {
 static int64_t step_cost(const Specialising *s) {
     int64_t total = 0;
     for (int32_t i = 0; i < s->plan->n_nodes; i++)
-        if (s->fixed->modes[i] == NODE_SPECIALISED)
-            total += min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX);
+        if (s->result->modes[i] == NODE_SPECIALISED)
+            total += min_i64(prepared_cost(&s->result->prepared[i]), INT32_MAX);
     return total;
 }
 
@@ -188,14 +189,14 @@ static void choose(Choice *choice) {
         }
     }
     for (int i = 0; i < choice->n; i++) {
-        Fixed *fixed = choice->s->fixed;
+        Specialisation *result = choice->s->result;
         int32_t node = choice->candidates[i].node;
-        fixed->recomputed[node] = choice->candidates[i].chosen && pays;
-        if (!fixed->recomputed[node])
+        result->recomputed[node] = choice->candidates[i].chosen && pays;
+        if (!result->recomputed[node])
             continue;
-        fixed->prepared[node].run = binding_recompute(&choice->s->plan->nodes[node].binding);
-        fixed->n_recomputed++;
-        fixed->recompute_saves = (size_t)(before - most);
+        result->prepared[node].run = binding_recompute(&choice->s->plan->nodes[node].binding);
+        result->n_recomputed++;
+        result->recompute_saves = (size_t)(before - most);
     }
 }
 
@@ -208,7 +209,7 @@ static Status *choose_among(Specialising *s, Candidate *candidates, int n) {
     choice.candidate_of = ARENA_ARRAY(&room, int32_t, s->plan->n_slots);
     NEED_MEMORY(choice.live && choice.until && choice.candidate_of);
     for (int i = 0; i < n; i++)
-        s->fixed->recomputed[candidates[i].node] = true;
+        s->result->recomputed[candidates[i].node] = true;
     s->choosing = true;
     specialising_share(s);
     Status *status = count_live(&choice);

@@ -1,11 +1,12 @@
-// Specialising — what the parts of the partial evaluation share: fixed.c walks the nodes, fixed_memory.c gives values
-// their places, recompute_choose.c chooses which are computed again instead of being kept.
+// Specialising — what the parts of the partial evaluation share: specialisation.c walks the nodes,
+// specialising_memory.c gives values their places, recompute_choose.c chooses which are computed again instead of being
+// kept.
 #pragma once
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 
 typedef struct {
     const Plan *plan;
-    Fixed *fixed;
+    Specialisation *result;
     const Tensor *seen;  // by slot, the shapes of a step before; NULL: none
     Tensor *known;       // by slot: shape, and data where the value is known
     Tensor **in, **out;  // room for the widest node
@@ -19,7 +20,7 @@ typedef struct {
 
 // A node that at its time computes again what its first input was, which it doesn't read then.
 static inline bool specialising_recomputes(const Specialising *s, int32_t i) {
-    return s->fixed->recomputed[i];
+    return s->result->recomputed[i];
 }
 // A node that only gives its input another name.
 static inline bool specialising_renames(const Specialising *s, int32_t i) {
@@ -32,15 +33,16 @@ static inline int32_t specialising_root(const Specialising *s, int32_t slot) {
     return producer >= 0 && specialising_recomputes(s, producer) ? slot : s->plan->slots[slot].root;
 }
 
-// ---- fixed_memory.c
+// ---- specialising_memory.c
 
-// The slot of the input that a fixed node's only output equals; -1: none does.
-int32_t specialising_same(const Specialising *s, int32_t i);
+// The slot of the input that a specialised node's only output equals; -1: none does.
+int32_t specialising_equal_input(const Specialising *s, int32_t i);
 // The slot whose memory a slot has, by declaration, equality or in place.
 int32_t specialising_owner(const Specialising *s, int32_t slot);
 // Where in that memory it begins.
 int64_t specialising_place(const Specialising *s, int32_t slot);
-// A root that lies in the arena of its memory: plain data of a fixed node that nobody sees after its last planned use.
+// A root that lies in the arena of its memory: plain data of a specialised node that nobody sees after its last planned
+// use.
 bool specialising_in_arena(const Specialising *s, int32_t root);
 // Finds last uses and who takes over whose memory, given what is computed again.
 void specialising_share(Specialising *s);
@@ -52,5 +54,5 @@ FALLIBLE Status *specialising_pack(Specialising *s);
 
 // ---- recompute_choose.c
 
-// Chooses which values are computed again: sets fixed->recomputed and what it saves.
+// Chooses which values are computed again: sets specialisation->recomputed and what it saves.
 FALLIBLE Status *recompute_choose(Specialising *s);

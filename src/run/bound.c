@@ -34,34 +34,36 @@ static Status *bound_arrays(Step *step, Bound *bound) {
     return OK;
 }
 
-static bool has_buffer(const Executor *executor, const Fixed *fixed, int32_t slot) {
-    return fixed->offsets[slot] == IN_NO_ARENA && !executor->constants[slot].buffer && !fixed->values[slot].buffer;
+static bool has_buffer(const Executor *executor, const Specialisation *specialisation, int32_t slot) {
+    return specialisation->offsets[slot] == IN_NO_ARENA && !executor->constants[slot].buffer &&
+           !specialisation->values[slot].buffer;
 }
 
-// Which slots a fixed list must empty as it goes: those with a buffer of their own. The rest is arena.
+// Which slots a specialised list must empty as it goes: those with a buffer of their own. The rest is arena.
 static Status *list_items(const Executor *executor, Bound *bound) {
     const Plan *plan = executor->plan;
-    const Fixed *fixed = bound->fixed;
+    const Specialisation *specialisation = bound->specialisation;
     int32_t at = 0, n_held = 0;
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        n_held += has_buffer(executor, fixed, slot);
-    bound->items = ARENA_ARRAY(&bound->arena, StepItem, fixed->n_run);
+        n_held += has_buffer(executor, specialisation, slot);
+    bound->items = ARENA_ARRAY(&bound->arena, StepItem, specialisation->n_run);
     bound->held = ARENA_ARRAY(&bound->arena, int32_t, n_held);
     int32_t *drops = ARENA_ARRAY(&bound->arena, int32_t, n_held);
     NEED_MEMORY(bound->items && bound->held && drops);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        if (has_buffer(executor, fixed, slot))
+        if (has_buffer(executor, specialisation, slot))
             bound->held[bound->n_held++] = slot;
-    for (int32_t n = 0; n < fixed->n_run; n++) {
-        int32_t i = fixed->run[n];
+    for (int32_t n = 0; n < specialisation->n_run; n++) {
+        int32_t i = specialisation->run[n];
         const PlanNode *p = &plan->nodes[i];
         StepItem *item = &bound->items[n];
         *item = (StepItem){.kernel = &bound->kernels[i], .node = i, .drops = drops + at};
         // Nodes that don't run read nothing: what they would be the last to read goes with the one before them.
-        const PlanNode *next = plan->nodes + (n + 1 < fixed->n_run ? fixed->run[n + 1] : plan->n_nodes);
+        const PlanNode *next =
+            plan->nodes + (n + 1 < specialisation->n_run ? specialisation->run[n + 1] : plan->n_nodes);
         for (; p < next; p++)
             for (int32_t d = p->drops; d < p->drops + p->n_drops; d++)
-                if (has_buffer(executor, fixed, plan->drops[d]))
+                if (has_buffer(executor, specialisation, plan->drops[d]))
                     drops[at++] = plan->drops[d];
         item->n_drops = (int32_t)(drops + at - item->drops);
     }
@@ -71,21 +73,21 @@ static Status *list_items(const Executor *executor, Bound *bound) {
 static void bound_free(Bound *bound) {
     if (!bound)
         return;
-    fixed_release(bound->fixed);
+    specialisation_release(bound->specialisation);
     arena_clear(&bound->arena);
     free(bound);
 }
 
 // Takes over the reference, unless it fails. One with branches is propagated, over the step's own arrays.
-static Status *bound_new(Step *step, Fixed *fixed, Bound **out) {
+static Status *bound_new(Step *step, Specialisation *specialisation, Bound **out) {
     Bound *bound = buffer_shall_fail() ? NULL : calloc(1, sizeof *bound);
     NEED(bound, RESOURCE_EXHAUSTED, "out of memory for a step");
-    bound->fixed = fixed;
-    Status *status = fixed && fixed->branches ? OK : bound_arrays(step, bound);
-    if (!status && fixed && !fixed->branches)
+    bound->specialisation = specialisation;
+    Status *status = specialisation && specialisation->branches ? OK : bound_arrays(step, bound);
+    if (!status && specialisation && !specialisation->branches)
         status = list_items(step->executor, bound);
     if (status) {
-        bound->fixed = NULL;
+        bound->specialisation = NULL;
         bound_free(bound);
     } else {
         *out = bound;
@@ -101,7 +103,8 @@ static Bound **place_of(const Step *step, uint64_t hash) {
 
 static Bound *find(const Step *step, uint64_t hash, const Tensor *const *keys) {
     Bound *bound = step->bounds ? *place_of(step, hash) : NULL;
-    while (bound && (bound->fixed->hash != hash || !fixed_fits(bound->fixed, step->plan, keys)))
+    while (bound &&
+           (bound->specialisation->hash != hash || !specialisation_fits(bound->specialisation, step->plan, keys)))
         bound = bound->next;
     return bound;
 }
@@ -118,7 +121,7 @@ static bool grow(Step *step) {
     for (size_t i = 0; i < before; i++) {
         for (Bound *bound = old[i], *next; bound; bound = next) {
             next = bound->next;
-            Bound **place = place_of(step, bound->fixed->hash);
+            Bound **place = place_of(step, bound->specialisation->hash);
             bound->next = *place;
             *place = bound;
         }
@@ -127,32 +130,32 @@ static bool grow(Step *step) {
     return true;
 }
 
-static Status *add(Step *step, Fixed *fixed, Bound **out) {
+static Status *add(Step *step, Specialisation *specialisation, Bound **out) {
     if (!step->bounds || step->n_bounds > step->bounds_mask)
         NEED_MEMORY(grow(step));
-    TRY(bound_new(step, fixed, out));
+    TRY(bound_new(step, specialisation, out));
     step->n_bounds++;
-    Bound **place = place_of(step, fixed->hash);
+    Bound **place = place_of(step, specialisation->hash);
     (*out)->next = *place;
     *place = *out;
-    fixed_cache_charge(step->executor->cache, fixed, (*out)->arena.used + sizeof **out);
+    specialisation_cache_charge(step->executor->cache, specialisation, (*out)->arena.used + sizeof **out);
     return OK;
 }
 
-void step_sweep(Step *step) {
-    step->swept = atomic_load_explicit(&step->executor->cache->evictions, memory_order_acquire);
+void step_release_evicted(Step *step) {
+    step->evictions_seen = atomic_load_explicit(&step->executor->cache->evictions, memory_order_acquire);
     for (size_t i = 0; step->bounds && i <= step->bounds_mask; i++) {
         for (Bound **link = &step->bounds[i]; *link;) {
             Bound *bound = *link;
-            if (!atomic_load_explicit(&bound->fixed->dropped, memory_order_acquire)) {
+            if (!atomic_load_explicit(&bound->specialisation->dropped, memory_order_acquire)) {
                 link = &bound->next;
                 continue;
             }
             *link = bound->next;
             step->n_bounds--;
-            if (step->bound == bound || step->fixed == bound->fixed) {
+            if (step->bound == bound || step->specialisation == bound->specialisation) {
                 step->bound = NULL;
-                step->fixed = NULL;
+                step->specialisation = NULL;
             }
             bound_free(bound);
         }
@@ -201,35 +204,36 @@ void step_rest_memory(Step *step) {
 
 static void point_slots(const Executor *executor, Bound *bound, const StepMemory *memories) {
     const Plan *plan = executor->plan;
-    const Fixed *fixed = bound->fixed;
+    const Specialisation *specialisation = bound->specialisation;
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         Tensor *tensor = &bound->slots[slot];
-        *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = fixed->shapes[slot]};
+        *tensor = (Tensor){.dtype = plan->slots[slot].dtype, .shape = specialisation->shapes[slot]};
         if (executor->constants[slot].buffer)
             *tensor = executor->constants[slot];
-        else if (fixed->values[slot].buffer)
-            *tensor = fixed->values[slot];
-        else if (fixed->offsets[slot] != IN_NO_ARENA)
-            tensor->data = memories[plan->slots[slot].memory].data + fixed->offsets[slot];
+        else if (specialisation->values[slot].buffer)
+            *tensor = specialisation->values[slot];
+        else if (specialisation->offsets[slot] != IN_NO_ARENA)
+            tensor->data = memories[plan->slots[slot].memory].data + specialisation->offsets[slot];
         // What the executor or the specialisation holds is seen, not owned: `buffer` would be released with the slot.
         tensor->buffer = NULL;
     }
 }
 
 static void point_kernels(const Plan *plan, Bound *bound, const StepMemory *memories) {
-    const Fixed *fixed = bound->fixed;
-    for (int32_t n = 0; n < fixed->n_run; n++) {
-        int32_t i = fixed->run[n];
-        const Prepared *prepared = &fixed->prepared[i];
+    const Specialisation *specialisation = bound->specialisation;
+    for (int32_t n = 0; n < specialisation->n_run; n++) {
+        int32_t i = specialisation->run[n];
+        const Prepared *prepared = &specialisation->prepared[i];
         Kernel *k = &bound->kernels[i];
-        if (fixed->modes[i] == NODE_DYNAMIC) {
-            k->run = plan->nodes[i].binding.start ? run_start : kernel_of_late(&plan->nodes[i], fixed);
+        if (specialisation->modes[i] == NODE_DYNAMIC) {
+            k->run = plan->nodes[i].binding.start ? run_start : kernel_of_dynamic(&plan->nodes[i], specialisation);
             continue;
         }
         k->own = prepared->own;
         const StepMemory *memory = &memories[plan_memory_of(plan, plan->nodes[i].binding.device)];
-        k->scratch = fixed->scratch[i] == IN_NO_ARENA ? no_scratch : memory->data + fixed->scratch[i];
-        k->run = kernel_of_fixed(&plan->nodes[i], prepared, k->n_out && fixed->values[plan->nodes[i].out].buffer);
+        k->scratch = specialisation->scratch[i] == IN_NO_ARENA ? no_scratch : memory->data + specialisation->scratch[i];
+        k->run = kernel_of_specialised(&plan->nodes[i], prepared,
+                                       k->n_out && specialisation->values[plan->nodes[i].out].buffer);
     }
 }
 
@@ -242,7 +246,7 @@ static void use_arrays(Step *step, Bound *bound) {
 }
 
 Status *step_unbind(Step *step) {
-    step->fixed = NULL;
+    step->specialisation = NULL;
     if (!step->unbound)
         TRY(bound_new(step, NULL, &step->unbound));
     use_arrays(step, step->unbound);
@@ -258,7 +262,7 @@ static bool is_pointed(const Step *step, const Bound *bound) {
 
 static Status *bind(Step *step, Bound *bound) {
     for (int32_t m = 0; m < step->plan->n_memories; m++)
-        TRY(take_memory(step, m, bound->fixed->packed[m].bytes));
+        TRY(take_memory(step, m, bound->specialisation->packed[m].bytes));
     step->rests = false;
     if (!is_pointed(step, bound)) {
         point_slots(step->executor, bound, step->memories);
@@ -268,43 +272,43 @@ static Status *bind(Step *step, Bound *bound) {
         bound->pointed = true;
     }
     use_arrays(step, bound);
-    step->fixed = bound->fixed;
+    step->specialisation = bound->specialisation;
     return OK;
 }
 
 static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
-    *out = find(step, fixed_hash(step->plan, keys), keys);
-    if (*out || stress_is_on(STRESS_LATE))
+    *out = find(step, specialisation_hash(step->plan, keys), keys);
+    if (*out || stress_is_on(STRESS_DYNAMIC))
         return OK;
-    Fixed *fixed;
+    Specialisation *specialisation;
     if (step->sees && !step->seen)
-        fixed = executor_fixed_find(step->executor, keys);
+        specialisation = executor_specialisation_find(step->executor, keys);
     else
-        TRY(executor_fixed(step->executor, keys, step->seen, &fixed));
-    if (!fixed)
+        TRY(executor_specialisation(step->executor, keys, step->seen, &specialisation));
+    if (!specialisation)
         return OK;
-    Status *status = add(step, fixed, out);
+    Status *status = add(step, specialisation, out);
     if (status)
-        fixed_release(fixed);
+        specialisation_release(specialisation);
     return status;
 }
 
 Status *step_bind(Step *step, const Tensor *const *keys) {
-    Bound *bound = step->fixed ? step->bound : NULL;
-    if (!step->fixed || !fixed_fits(step->fixed, step->plan, keys)) {
-        step->fixed = NULL;
+    Bound *bound = step->specialisation ? step->bound : NULL;
+    if (!step->specialisation || !specialisation_fits(step->specialisation, step->plan, keys)) {
+        step->specialisation = NULL;
         TRY(choose(step, keys, &bound));
     }
     if (!bound)
         return step_unbind(step);
-    Fixed *fixed = step->fixed ? step->fixed : bound->fixed;
-    if (atomic_load_explicit(&fixed->wrong, memory_order_relaxed) >= WRONG_MOST)
+    Specialisation *specialisation = step->specialisation ? step->specialisation : bound->specialisation;
+    if (atomic_load_explicit(&specialisation->wrong, memory_order_relaxed) >= WRONG_MOST)
         return step_unbind(step);
-    if (!atomic_load_explicit(&fixed->used, memory_order_relaxed))
-        atomic_store_explicit(&fixed->used, true, memory_order_relaxed);
-    if (!fixed->branches)
-        return step->fixed && !step->rests ? OK : bind(step, bound);
+    if (!atomic_load_explicit(&specialisation->used, memory_order_relaxed))
+        atomic_store_explicit(&specialisation->used, true, memory_order_relaxed);
+    if (!specialisation->branches)
+        return step->specialisation && !step->rests ? OK : bind(step, bound);
     TRY(step_unbind(step));
-    step->fixed = fixed;
+    step->specialisation = specialisation;
     return OK;
 }

@@ -61,12 +61,12 @@ static Status *fill(Executor *executor, StateOpener *opener) {
     return fill_loops(executor, opener);
 }
 
-Status *executor_new(Plan *plan, StateOpener *opener, FixedCache *cache, Executor **out) {
+Status *executor_new(Plan *plan, StateOpener *opener, SpecialisationCache *cache, Executor **out) {
     Executor *executor = calloc(1, sizeof *executor);
     NEED_MEMORY(executor);
     atomic_init(&executor->references, 1);
     executor->plan = plan_retain(plan);
-    executor->cache = fixed_cache_retain(cache);
+    executor->cache = specialisation_cache_retain(cache);
     Status *status = fill(executor, opener);
     if (status)
         executor_release(executor);
@@ -83,7 +83,7 @@ Executor *executor_retain(Executor *executor) {
 void executor_release(Executor *executor) {
     if (!executor || atomic_fetch_sub(&executor->references, 1) != 1)
         return;
-    fixed_cache_forget(executor->cache, executor);
+    specialisation_cache_forget(executor->cache, executor);
     for (int i = 0; i < THREAD_PLACES; i++)
         step_free(atomic_load(&executor->spare[i].step));
     for (int32_t i = 0; executor->loops && i < executor->plan->n_loops; i++) {
@@ -91,7 +91,7 @@ void executor_release(Executor *executor) {
         executor_release(executor->loops[i].lasting);
         executor_release(executor->loops[i].body);
     }
-    fixed_cache_release(executor->cache);
+    specialisation_cache_release(executor->cache);
     arena_clear(&executor->arena);
     plan_release(executor->plan);
     free(executor);
@@ -99,22 +99,23 @@ void executor_release(Executor *executor) {
 
 // ---- specialisations
 
-Status *executor_fixed(Executor *executor, const Tensor *const *keys, const Tensor *seen, Fixed **out) {
+Status *executor_specialisation(Executor *executor, const Tensor *const *keys, const Tensor *seen,
+                                Specialisation **out) {
     bool make;
-    *out = fixed_cache_find(executor->cache, executor, keys, &make);
+    *out = specialisation_cache_find(executor->cache, executor, keys, &make);
     if (!make)
         return OK;
-    Fixed *fixed = NULL;
-    Status *status = fixed_make(executor->plan, keys, seen, &fixed);
-    fixed_cache_put(executor->cache, executor, fixed);
-    *out = fixed;
+    Specialisation *specialisation = NULL;
+    Status *status = specialisation_make(executor->plan, keys, seen, &specialisation);
+    specialisation_cache_put(executor->cache, executor, specialisation);
+    *out = specialisation;
     return status;
 }
 
-Fixed *executor_fixed_find(Executor *executor, const Tensor *const *keys) {
+Specialisation *executor_specialisation_find(Executor *executor, const Tensor *const *keys) {
     bool make;
-    Fixed *fixed = fixed_cache_find(executor->cache, executor, keys, &make);
+    Specialisation *specialisation = specialisation_cache_find(executor->cache, executor, keys, &make);
     if (make)
-        fixed_cache_put(executor->cache, executor, NULL);
-    return fixed;
+        specialisation_cache_put(executor->cache, executor, NULL);
+    return specialisation;
 }

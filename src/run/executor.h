@@ -4,7 +4,7 @@
 // the specialisations that its steps have asked for and a spare step for each thread that calls. A plan may have any
 // number of executors, in one session or in several.
 #pragma once
-#include "run/fixed_cache.h"
+#include "run/specialisation_cache.h"
 #include "thread/place.h"
 
 typedef struct Executor Executor;
@@ -26,12 +26,12 @@ struct Executor {
     Tensor *constants;         // by slot: the plan's, and the handles that states give; without a buffer where neither
     ExecutorLoop *loops;       // by plan->loops
     _Atomic int32_t references;
-    bool sweeping;             // the cache has dropped some: in a list of such executors. Guarded by the cache's lock,
+    bool evicted;              // the cache has evicted some: in a list of such executors. Guarded by the cache's lock,
                                // as are the next three
     bool specialising;         // some thread is making one
-    Fixed *specialisations;    // newest first
-    Executor *next_to_sweep;
-    FixedCache *cache;         // of the session; retained
+    Specialisation *specialisations;    // newest first
+    Executor *next_evicted;
+    SpecialisationCache *cache;         // of the session; retained
     Arena arena;
     SpareStep spare[THREAD_PLACES];   // by the place of the calling thread (run/step.h)
 };
@@ -44,12 +44,13 @@ typedef struct StateOpener {
 
 // Retains the plan and the cache. The opener is asked once for each node whose op opens something; its errors name the
 // node. NULL: nothing is opened; such kernels find no state.
-FALLIBLE Status *executor_new(Plan *plan, StateOpener *opener, FixedCache *cache, Executor **out);
+FALLIBLE Status *executor_new(Plan *plan, StateOpener *opener, SpecialisationCache *cache, Executor **out);
 Executor *executor_retain(Executor *executor);
 void executor_release(Executor *executor);
 
-// The specialisation that fits, retained; NULL: run late this time. One thread makes it while others run late; a step
-// that has run it before keeps it and never comes here (run/bound.c).
-FALLIBLE Status *executor_fixed(Executor *executor, const Tensor *const *keys, const Tensor *seen, Fixed **out);
+// The specialisation that fits, retained; NULL: run dynamically this time. One thread makes it while others run
+// dynamically; a step that has run it before keeps it and never comes here (run/bound.c).
+FALLIBLE Status *executor_specialisation(Executor *executor, const Tensor *const *keys, const Tensor *seen,
+                                         Specialisation **out);
 // The same, without making one.
-Fixed *executor_fixed_find(Executor *executor, const Tensor *const *keys);
+Specialisation *executor_specialisation_find(Executor *executor, const Tensor *const *keys);

@@ -8,19 +8,19 @@ static inline const Tensor *step_constant(const Step *step, const PlanNode *p) {
     return value && value->buffer ? value : NULL;
 }
 
-Status *run_late(Kernel *k);           // checks, shapes, allocates, prepares, runs
-// Of a late node in a list that is specialised.
-RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed);
-// The function for a fixed node's k->run: the kernel itself where nothing need be done around it.
-RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen);
+Status *run_dynamic(Kernel *k);           // checks, shapes, allocates, prepares, runs
+// Of a dynamic node in a list that is specialised.
+RunFn *kernel_of_dynamic(const PlanNode *p, const Specialisation *specialisation);
+// The function for a specialised node's k->run: the kernel itself where nothing need be done around it.
+RunFn *kernel_of_specialised(const PlanNode *p, const Prepared *prepared, bool foreseen);
 void step_completed(Kernel *k, Status *status);  // StepContext.done: from any thread
 // ---- bound.c
-// Binds the step to the specialisation for these shapes; to none (step->fixed is NULL) where it shall run late this
-// time.
+// Binds the step to the specialisation for these shapes; to none (step->specialisation is NULL) where it shall run
+// dynamically this time.
 FALLIBLE Status *step_bind(Step *step, const Tensor *const *keys);
-FALLIBLE Status *step_unbind(Step *step);  // its own arrays: late, or propagated
+FALLIBLE Status *step_unbind(Step *step);  // its own arrays: dynamic, or propagated
 void step_rest_memory(Step *step);
-void step_sweep(Step *step);               // of specialisations that were dropped. Its slots are empty
+void step_release_evicted(Step *step);               // of specialisations that were dropped. Its slots are empty
 void step_free_bounds(Step *step);
 
 void step_free_propagation(Step *step);
@@ -32,8 +32,8 @@ FALLIBLE Status *step_new(Executor *executor, Step **out);
 void step_empty(Step *step);           // the slots
 void list_preset_constants(Step *step);
 FALLIBLE Status *list_new_buffers(Step *step);
-FALLIBLE Status *run_fixed(Step *step);
-FALLIBLE Status *run_late_from(Step *step, int32_t wave, int32_t first);  // every node from there on, late
+FALLIBLE Status *run_specialised(Step *step);
+FALLIBLE Status *run_dynamic_from(Step *step, int32_t wave, int32_t first);  // every node from there on, dynamically
 Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)
 Status *run_recv(Kernel *k);
 

@@ -1,7 +1,8 @@
-// List — runs a plan without control flow: node after node, fixed ones as they are prepared, late ones with a check.
+// List — runs a plan without control flow: node after node, specialised ones as they are prepared, dynamic ones with a
+// check.
 //
-// A fixed node may find that the world has changed since it was prepared (a variable of another shape): from there on
-// the rest of the plan runs late, over the values that are there.
+// A specialised node may find that the world has changed since it was prepared (a variable of another shape): from
+// there on the rest of the plan runs dynamically, over the values that are there.
 #include "base/clock.h"
 #include "run/kernels.h"
 #include "run/stress.h"
@@ -11,11 +12,11 @@ static Step *step_of(Kernel *k) {
     return (Step *)k->step;
 }
 
-Status *run_late(Kernel *k) {
+Status *run_dynamic(Kernel *k) {
     Step *step = step_of(k);
     const PlanNode *p = &step->plan->nodes[k->index];
     RunFn *self = k->run;  // the call puts the kernel there; the next step shall come here again
-    Status *status = run_any(p, &step->late[k->index], k, p->last);
+    Status *status = run_any(p, &step->prepared[k->index], k, p->last);
     k->run = self;
     return status;
 }
@@ -23,19 +24,19 @@ Status *run_late(Kernel *k) {
 // The same for one whose outputs' shapes were foretold: who reads them relies on that.
 static Status *run_foretold(Kernel *k) {
     const Step *step = step_of(k);
-    const Shape *told = step->fixed->shapes + step->plan->nodes[k->index].out;
-    TRY(run_late(k));
+    const Shape *told = step->specialisation->shapes + step->plan->nodes[k->index].out;
+    TRY(run_dynamic(k));
     for (int i = 0; i < k->n_out; i++)
         if (shape_is_known(&told[i]) && !shape_equal(&k->out[i]->shape, &told[i]))
             return GUARD_FAILED;
     return OK;
 }
 
-RunFn *kernel_of_late(const PlanNode *p, const Fixed *fixed) {
+RunFn *kernel_of_dynamic(const PlanNode *p, const Specialisation *specialisation) {
     for (int i = 0; i < p->binding.n_out; i++)
-        if (shape_is_known(&fixed->shapes[p->out + i]))
+        if (shape_is_known(&specialisation->shapes[p->out + i]))
             return run_foretold;
-    return run_late;
+    return run_dynamic;
 }
 
 Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last) {
@@ -69,14 +70,14 @@ static Status *run_alias(Kernel *k) {
 // The same for a node whose kernel does something besides.
 static Status *run_alias_and(Kernel *k) {
     TRY(run_alias(k));
-    return step_of(k)->fixed->prepared[k->index].run(k);
+    return step_of(k)->specialisation->prepared[k->index].run(k);
 }
 
 // A kernel that makes its outputs itself, in a shape that was known beforehand: is it still that shape?
 static Status *run_guarded(Kernel *k) {
     Step *step = step_of(k);
     const PlanNode *p = &step->plan->nodes[k->index];
-    const Prepared *prepared = &step->fixed->prepared[k->index];
+    const Prepared *prepared = &step->specialisation->prepared[k->index];
     RunFn *wrapped = k->run;
     if (p->binding.n_variables == 0)
         TRY(run_alias(k));  // a device that is not called directly renames its memory like any other
@@ -94,12 +95,12 @@ static Status *run_guarded(Kernel *k) {
 static Status *run_foreseen(Kernel *k) {
     Step *step = step_of(k);
     k->run = kernel_nothing;
-    Status *status = binding_run(&step->plan->nodes[k->index].binding, &step->fixed->prepared[k->index], k);
+    Status *status = binding_run(&step->plan->nodes[k->index].binding, &step->specialisation->prepared[k->index], k);
     k->run = run_foreseen;
     return status;
 }
 
-RunFn *kernel_of_fixed(const PlanNode *p, const Prepared *prepared, bool foreseen) {
+RunFn *kernel_of_specialised(const PlanNode *p, const Prepared *prepared, bool foreseen) {
     if (foreseen)
         return run_foreseen;
     if ((p->binding.op->flags & OP_RECOMPUTES) && prepared->run != kernel_nothing)
@@ -135,14 +136,14 @@ static void forget_from(Step *step, int32_t first) {
     }
 }
 
-// What was to be computed again is computed now, into a buffer of its own: the late way knows it as another name for a
-// value that should still be there.
+// What was to be computed again is computed now, into a buffer of its own: the dynamic way knows it as another name for
+// a value that should still be there.
 static Status *recompute_now(Step *step, int32_t first) {
     const Plan *plan = step->plan;
-    for (int32_t i = first; i < plan->n_nodes && step->fixed->n_recomputed; i++) {
+    for (int32_t i = first; i < plan->n_nodes && step->specialisation->n_recomputed; i++) {
         const PlanNode *p = &plan->nodes[i];
         int32_t slot = p->binding.n_in ? plan->in_slots[p->in] : -1;
-        if (!step->fixed->recomputed[i] || plan->slots[slot].producer >= first)
+        if (!step->specialisation->recomputed[i] || plan->slots[slot].producer >= first)
             continue;
         uint8_t no_flags = 0;
         Tensor value = {0}, *out = &value;
@@ -170,8 +171,8 @@ static Status *run_traced(Trace *trace, Step *step, int32_t node, RunFn *run, Ke
     return status;
 }
 
-// The nodes in [first, end), the late way.
-static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
+// The nodes in [first, end), the dynamic way.
+static Status *run_dynamic_nodes(Step *step, int32_t first, int32_t end) {
     const Plan *plan = step->plan;
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(step->context.cancellation);
@@ -185,14 +186,14 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
         Kernel *k = &step->kernels[i];
         // What a node was prepared for lies in memory of its own: ask for the next but two while this one runs.
         if (i + 3 < plan->n_nodes)
-            __builtin_prefetch(step->late[i + 3].own);
-        RunFn *fixed_run = k->run;
-        const void *fixed_own = k->own;
+            __builtin_prefetch(step->prepared[i + 3].own);
+        RunFn *specialised_run = k->run;
+        const void *specialised_own = k->own;
         Status *status = __builtin_expect(trace != NULL, 0)
-                             ? run_traced(trace, step, i, p->binding.start ? run_start : run_late, k)
-                             : p->binding.start ? run_start(k) : run_late(k);
-        k->run = fixed_run;
-        k->own = fixed_own;
+                             ? run_traced(trace, step, i, p->binding.start ? run_start : run_dynamic, k)
+                             : p->binding.start ? run_start(k) : run_dynamic(k);
+        k->run = specialised_run;
+        k->own = specialised_own;
         if (status)
             return node_error(p->binding.node, status);
         drop(step, plan->drops + p->drops, p->n_drops);
@@ -201,13 +202,13 @@ static Status *run_late_nodes(Step *step, int32_t first, int32_t end) {
 }
 
 // Every node from `first` on, which is in that wave.
-Status *run_late_from(Step *step, int32_t wave, int32_t first) {
+Status *run_dynamic_from(Step *step, int32_t wave, int32_t first) {
     const Plan *plan = step->plan;
     bool ignored;
     if (!plan->n_waves)
-        return run_late_nodes(step, first, plan->n_nodes);
+        return run_dynamic_nodes(step, first, plan->n_nodes);
     for (; wave < plan->n_waves; wave++) {
-        TRY(run_late_nodes(step, first, plan->waves[wave].nodes));
+        TRY(run_dynamic_nodes(step, first, plan->waves[wave].nodes));
         TRY(waits_wave(step, wave, &ignored));
         first = plan->waves[wave].nodes;
     }
@@ -215,16 +216,16 @@ Status *run_late_from(Step *step, int32_t wave, int32_t first) {
 }
 
 // The world is not as it was when the nodes from `from` on were prepared.
-static Status *leave_fixed(Step *step, int32_t wave, int32_t from) {
+static Status *leave_specialised(Step *step, int32_t wave, int32_t from) {
     Status *status = recompute_now(step, from);
     forget_from(step, from);
     step->bound->pointed = false;  // the slots no longer look as it left them
-    step->fixed = NULL;
-    return status ? status : run_late_from(step, wave, from);
+    step->specialisation = NULL;
+    return status ? status : run_dynamic_from(step, wave, from);
 }
 
-// The items in [item, end), which are of that wave. Where one refuses, the whole rest of the step is run late, and
-// step->fixed is NULL.
+// The items in [item, end), which are of that wave. Where one refuses, the whole rest of the step is run dynamically,
+// and step->specialisation is NULL.
 static Status *run_items(Step *step, const StepItem *item, const StepItem *end, int32_t wave) {
     const bool timed = step->context.deadline != NO_DEADLINE;
     const CancellationFlags flags = cancellation_flags(step->context.cancellation);
@@ -239,10 +240,11 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
             if (status != GUARD_FAILED)
                 return node_error(p->binding.node, status);
             // An op that made its outputs has run; one that refused its variables has not.
-            bool foretold = step->fixed->modes[item->node] == NODE_DYNAMIC;
+            bool foretold = step->specialisation->modes[item->node] == NODE_DYNAMIC;
             if (foretold)
-                atomic_fetch_add_explicit(&step->fixed->wrong, 1, memory_order_relaxed);
-            return leave_fixed(step, wave, item->node + (foretold || (p->binding.op->flags & OP_DYNAMIC_SHAPE) ? 1 : 0));
+                atomic_fetch_add_explicit(&step->specialisation->wrong, 1, memory_order_relaxed);
+            return leave_specialised(step, wave,
+                                     item->node + (foretold || (p->binding.op->flags & OP_DYNAMIC_SHAPE) ? 1 : 0));
         }
         if (item->n_drops)
             drop(step, item->drops, item->n_drops);
@@ -250,9 +252,9 @@ static Status *run_items(Step *step, const StepItem *item, const StepItem *end, 
     return OK;
 }
 
-Status *run_fixed(Step *step) {
+Status *run_specialised(Step *step) {
     const Plan *plan = step->plan;
-    const StepItem *item = step->bound->items, *end = item + step->fixed->n_run;
+    const StepItem *item = step->bound->items, *end = item + step->specialisation->n_run;
     if (!plan->n_waves)
         return run_items(step, item, end, 0);
     for (int32_t wave = 0; wave < plan->n_waves; wave++) {
@@ -261,11 +263,11 @@ Status *run_fixed(Step *step) {
         while (next < end && next->node < plan->waves[wave].nodes)
             next++;
         TRY(run_items(step, item, next, wave));
-        if (!step->fixed)
+        if (!step->specialisation)
             return OK;
         TRY(waits_wave(step, wave, &as_expected));
         if (!as_expected)
-            return leave_fixed(step, wave + 1, plan->waves[wave].nodes);
+            return leave_specialised(step, wave + 1, plan->waves[wave].nodes);
         item = next;
     }
     return OK;
@@ -273,20 +275,21 @@ Status *run_fixed(Step *step) {
 
 // Where a loop has left a buffer that nobody needs any more there is no need for another.
 Status *list_new_buffers(Step *step) {
-    const Fixed *fixed = step->fixed;
-    for (int32_t i = 0; i < fixed->n_fresh; i++) {
-        int32_t slot = fixed->fresh[i];
+    const Specialisation *specialisation = step->specialisation;
+    for (int32_t i = 0; i < specialisation->n_fresh; i++) {
+        int32_t slot = specialisation->fresh[i];
         const PlanSlot *info = &step->plan->slots[slot];
         Tensor *tensor = &step->slots[slot];
-        if (fixed->lent[slot] >= 0 || tensor->buffer)
+        if (specialisation->lent[slot] >= 0 || tensor->buffer)
             continue;
         const Binding *maker = &step->plan->nodes[info->producer].binding;
         Allocator *allocator = info->memory == HOST_MEMORY ? &host_allocator : maker->device->allocator;
-        TRY(node_error(maker->node, buffer_new(allocator, tensor->dtype, fixed->fresh_bytes[i], &tensor->buffer)));
+        TRY(node_error(maker->node,
+                       buffer_new(allocator, tensor->dtype, specialisation->fresh_bytes[i], &tensor->buffer)));
         tensor->data = tensor->buffer->data;
     }
-    for (int32_t i = 0; i < fixed->n_fresh; i++) {
-        int32_t slot = fixed->fresh[i], over = fixed->lent[slot];
+    for (int32_t i = 0; i < specialisation->n_fresh; i++) {
+        int32_t slot = specialisation->fresh[i], over = specialisation->lent[slot];
         if (over < 0)
             continue;
         step->slots[slot].buffer = buffer_retain(step->slots[over].buffer);
@@ -321,16 +324,16 @@ void list_preset_constants(Step *step) {
 // `keys`: the shapes to specialise for; NULL: they are not known yet.
 static Status *run_list(Step *step, const Tensor *const *feeds, const Tensor *const *keys) {
     TRY(keys ? step_bind(step, keys) : step_unbind(step));
-    if (step->fixed && step->fixed->branches)
-        return step_run_dynamic(step, feeds);
-    if (!step->fixed) {
+    if (step->specialisation && step->specialisation->branches)
+        return step_run_propagated(step, feeds);
+    if (!step->specialisation) {
         list_preset_constants(step);
         feed(step, feeds);
-        return run_late_from(step, 0, 0);
+        return run_dynamic_from(step, 0, 0);
     }
     feed(step, feeds);
     TRY(list_new_buffers(step));
-    return run_fixed(step);
+    return run_specialised(step);
 }
 
 Status *step_run_list(Step *step, const Tensor *const *feeds) {

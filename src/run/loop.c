@@ -1,9 +1,9 @@
 // Loop — runs a loop that is one node: its list again and again, as long as that says so.
 //
 // The list is a step of its own, which belongs to the step that the node is in. It is bound to a specialisation for the
-// shapes that the variables have; where they change it runs late until they have been the same for two iterations. A
-// variable is handed on by its buffer. Where its next value needs one of the same size, that of the value before last
-// serves again: two buffers take turns.
+// shapes that the variables have; where they change it runs dynamically until they have been the same for two
+// iterations. A variable is handed on by its buffer. Where its next value needs one of the same size, that of the value
+// before last serves again: two buffers take turns.
 #include <stdlib.h>
 
 #include "run/kernels.h"
@@ -16,7 +16,7 @@ typedef struct LoopRun {
     Tensor *next;          // n_variables
     const Tensor **feeds;  // pointers to values
     bool *moves;           // by variable: it is the last that its slot is the next value of
-    size_t *again;         // by fetch of the body: the size of a buffer that can be used again for it; 0: none
+    size_t *reusable;         // by fetch of the body: the size of a buffer that can be reused for it; 0: none
     bool bound;            // the body's slots hold what doesn't change
     bool steady;           // and the next values have the shapes of the values
 } LoopRun;
@@ -31,7 +31,7 @@ static void loop_free(LoopRun *run) {
     free(run->next);
     free(run->feeds);
     free(run->moves);
-    free(run->again);
+    free(run->reusable);
     free(run);
 }
 
@@ -51,8 +51,8 @@ static Status *loop_fill(LoopRun *run, const ExecutorLoop *parts) {
     run->feeds = calloc(n, sizeof *run->feeds);
     run->next = calloc(variables, sizeof *run->next);
     run->moves = calloc(variables, sizeof *run->moves);
-    run->again = calloc((size_t)body->n_fetches + 1, sizeof *run->again);
-    NEED_MEMORY(run->values && run->feeds && run->next && run->moves && run->again);
+    run->reusable = calloc((size_t)body->n_fetches + 1, sizeof *run->reusable);
+    NEED_MEMORY(run->values && run->feeds && run->next && run->moves && run->reusable);
     for (int32_t i = 0; i < run->n_feeds; i++)
         run->feeds[i] = &run->values[i];
     for (int32_t i = 0; i < run->n_variables; i++) {
@@ -140,26 +140,27 @@ static Status *begin(LoopRun *run, Kernel *k, uint32_t last, bool *out_goes_on) 
 // ---- an iteration
 
 // It gets a buffer before the list begins.
-static bool is_fresh(const Fixed *fixed, const Plan *plan, int32_t slot) {
-    for (int32_t i = 0; i < fixed->n_fresh; i++)
-        if (fixed->fresh[i] == slot)
-            return fixed->lent[slot] < 0 && plan->slots[slot].memory == HOST_MEMORY;
+static bool is_fresh(const Specialisation *specialisation, const Plan *plan, int32_t slot) {
+    for (int32_t i = 0; i < specialisation->n_fresh; i++)
+        if (specialisation->fresh[i] == slot)
+            return specialisation->lent[slot] < 0 && plan->slots[slot].memory == HOST_MEMORY;
     return false;
 }
 
 // What holds of the iterations that run as the body is bound now.
 static Status *look_at_binding(LoopRun *run) {
     const Step *body = run->body;
-    const Fixed *fixed = body->fixed;
+    const Specialisation *specialisation = body->specialisation;
     const Plan *plan = body->plan;
-    run->steady = fixed != NULL;
-    for (int32_t i = 0; fixed && i < plan->n_fetches; i++) {
+    run->steady = specialisation != NULL;
+    for (int32_t i = 0; specialisation && i < plan->n_fetches; i++) {
         int32_t slot = plan->fetches[i].slot;
         bool variable = i < run->n_variables;
-        run->steady &= !variable || shape_equal(&fixed->shapes[slot], &run->values[i].shape);
-        run->again[i] = 0;
-        if (is_fresh(fixed, plan, slot) && (!variable || (run->moves[i] && !plan->slots[plan->feeds[i].slot].escapes)))
-            TRY(shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &run->again[i]));
+        run->steady &= !variable || shape_equal(&specialisation->shapes[slot], &run->values[i].shape);
+        run->reusable[i] = 0;
+        if (is_fresh(specialisation, plan, slot) &&
+            (!variable || (run->moves[i] && !plan->slots[plan->feeds[i].slot].escapes)))
+            TRY(shape_bytes(&specialisation->shapes[slot], plan->slots[slot].dtype, &run->reusable[i]));
     }
     return OK;
 }
@@ -173,23 +174,23 @@ static bool shapes_are_seen(const LoopRun *run) {
 }
 
 // Binds the body to the specialisation for the variables' shapes, or makes one when an iteration with such has run
-// late. `late`: whether the one before this has.
-static Status *choose(LoopRun *run, bool late) {
+// dynamically. `dynamic`: whether the one before this has.
+static Status *choose(LoopRun *run, bool dynamic) {
     Step *body = run->body;
-    if (run->bound && run->steady && body->fixed)
+    if (run->bound && run->steady && body->specialisation)
         return OK;
-    if (run->bound && body->fixed && fixed_fits(body->fixed, body->plan, run->feeds))
+    if (run->bound && body->specialisation && specialisation_fits(body->specialisation, body->plan, run->feeds))
         return OK;
-    if (late && run->bound && !shapes_are_seen(run))
-        late = false;
+    if (dynamic && run->bound && !shapes_are_seen(run))
+        dynamic = false;
     // The slots that it leaves are empty; those that it comes to know what doesn't change when they have been given it.
-    body->seen = late ? body->slots : NULL;
+    body->seen = dynamic ? body->slots : NULL;
     const Bound *before = body->bound;
     if (before)
         step_empty(body);
     Status *status = step_bind(body, run->feeds);
     body->seen = NULL;
-    run->bound &= !body->fixed && body->bound == before;
+    run->bound &= !body->specialisation && body->bound == before;
     TRY(status);
     return look_at_binding(run);
 }
@@ -223,7 +224,7 @@ static void give(LoopRun *run) {
 }
 
 // What the variables are next. A value without a buffer lies where it outlives the loop's run.
-static void take(LoopRun *run, const Fixed *fixed, bool bound) {
+static void take(LoopRun *run, const Specialisation *specialisation, bool bound) {
     Step *body = run->body;
     const Plan *plan = body->plan;
     for (int32_t i = 0; i < run->n_variables; i++) {
@@ -236,8 +237,9 @@ static void take(LoopRun *run, const Fixed *fixed, bool bound) {
             buffer_retain(value->buffer);
         else if (body->executor->constants[slot].buffer)
             run->next[i].buffer = buffer_retain(body->executor->constants[slot].buffer);
-        else if (fixed && fixed->values[slot].buffer && fixed->values[slot].data == value->data)
-            run->next[i].buffer = buffer_retain(fixed->values[slot].buffer);
+        else if (specialisation && specialisation->values[slot].buffer &&
+                 specialisation->values[slot].data == value->data)
+            run->next[i].buffer = buffer_retain(specialisation->values[slot].buffer);
     }
     for (int32_t i = 0; i < run->n_variables; i++) {
         Buffer *old = run->values[i].buffer;
@@ -245,7 +247,7 @@ static void take(LoopRun *run, const Fixed *fixed, bool bound) {
         run->next[i] = (Tensor){0};
         if (!old)
             continue;
-        if (bound && run->again[i] && old->bytes == run->again[i] && buffer_is_unique(old) && !old->stamp &&
+        if (bound && run->reusable[i] && old->bytes == run->reusable[i] && buffer_is_unique(old) && !old->stamp &&
             old->allocator == &host_allocator) {
             body->slots[plan->fetches[i].slot].buffer = old;
             body->slots[plan->fetches[i].slot].data = old->data;
@@ -256,11 +258,11 @@ static void take(LoopRun *run, const Fixed *fixed, bool bound) {
 }
 
 // The condition's buffer stays only where the next iteration expects one.
-static Status *condition_again(LoopRun *run, const Fixed *fixed, bool *out) {
+static Status *evaluate_condition(LoopRun *run, const Specialisation *specialisation, bool *out) {
     Step *body = run->body;
     int32_t last = body->plan->n_fetches - 1;
     TRY(read_condition(body, out));
-    if (fixed && run->again[last])
+    if (specialisation && run->reusable[last])
         return OK;
     Tensor *condition = &body->slots[body->plan->fetches[last].slot];
     buffer_release(condition->buffer);
@@ -268,35 +270,35 @@ static Status *condition_again(LoopRun *run, const Fixed *fixed, bool *out) {
     return OK;
 }
 
-static Status *run_specialised(LoopRun *run, bool *out_goes_on) {
+static Status *iterate_specialised(LoopRun *run, bool *out_goes_on) {
     Step *body = run->body;
-    Fixed *fixed = fixed_retain(body->fixed);
+    Specialisation *specialisation = specialisation_retain(body->specialisation);
     Status *status = list_new_buffers(body);
     if (!status)
-        status = run_fixed(body);
-    const Fixed *bound = body->fixed;  // NULL: the world had changed, and the rest ran late
+        status = run_specialised(body);
+    const Specialisation *bound = body->specialisation;  // NULL: the world had changed, and the rest ran dynamically
     run->bound &= bound != NULL;
     if (!status) {
-        take(run, fixed, bound != NULL);
-        status = condition_again(run, bound, out_goes_on);
+        take(run, specialisation, bound != NULL);
+        status = evaluate_condition(run, bound, out_goes_on);
     }
-    fixed_release(fixed);
+    specialisation_release(specialisation);
     return status;
 }
 
-// `late`: whether the iteration before has run late, and then whether this one has.
-static Status *iterate(LoopRun *run, bool *late, bool *out_goes_on) {
+// `dynamic`: whether the iteration before has run dynamically, and then whether this one has.
+static Status *iterate(LoopRun *run, bool *dynamic, bool *out_goes_on) {
     Step *body = run->body;
-    TRY(choose(run, *late));
-    *late = body->fixed == NULL;
-    if (*late && !run->bound)
+    TRY(choose(run, *dynamic));
+    *dynamic = body->specialisation == NULL;
+    if (*dynamic && !run->bound)
         list_preset_constants(body);
     give(run);
-    if (!*late)
-        return run_specialised(run, out_goes_on);
-    TRY(run_late_from(body, 0, 0));
+    if (!*dynamic)
+        return iterate_specialised(run, out_goes_on);
+    TRY(run_dynamic_from(body, 0, 0));
     take(run, NULL, false);
-    return condition_again(run, NULL, out_goes_on);
+    return evaluate_condition(run, NULL, out_goes_on);
 }
 
 // ---- after the last
@@ -317,8 +319,8 @@ static Status *leave(LoopRun *run, Kernel *k) {
 static void give_back(Step *part) {
     step_empty(part);
     step_rest_memory(part);
-    if (part->swept != atomic_load_explicit(&part->executor->cache->evictions, memory_order_relaxed))
-        step_sweep(part);
+    if (part->evictions_seen != atomic_load_explicit(&part->executor->cache->evictions, memory_order_relaxed))
+        step_release_evicted(part);
 }
 
 static void end(LoopRun *run) {
@@ -341,12 +343,12 @@ Status *run_loop(Kernel *k, uint32_t last) {
     lend_context(run->body, step);
     if (run->lasting)
         lend_context(run->lasting, step);
-    bool goes_on = false, late = false;
+    bool goes_on = false, dynamic = false;
     Status *status = begin(run, k, last, &goes_on);
     while (!status && goes_on) {
         status = context_check(k->step);
         if (!status)
-            status = iterate(run, &late, &goes_on);
+            status = iterate(run, &dynamic, &goes_on);
     }
     if (!status)
         status = leave(run, k);

@@ -84,7 +84,7 @@ static Status *run_status(uint32_t passes, const Output *feeds, const Tensor *va
     return status;
 }
 
-// The same bits with and without, in the first step (late) and later ones (specialised).
+// The same bits with and without, in the first step (dynamic) and later ones (specialised).
 static void same_bits(const Output *feeds, const Tensor *values, int n, Output fetch) {
     Tensor want, got;
     GOOD(formula.status);
@@ -151,11 +151,11 @@ START_TEST(becomes_one_node_of_a_list) {
     Output y = Neg(recurrent(feeds[0], feeds[1], feeds[2], feeds[3]));
     Session *session;
     Plan *plan = plan_of(ALL, feeds, 4, y, &session);
-    ck_assert(!plan->dynamic);
+    ck_assert(!plan->propagated);
     ck_assert_int_eq(plan->n_loops, 1);
     ck_assert_int_eq(count_of(plan, "_Loop"), 1);
     const PlanLoop *loop = &plan->loops[0];
-    ck_assert(!loop->body->dynamic);
+    ck_assert(!loop->body->propagated);
     ck_assert_int_eq(loop->n_variables, 2);
     ck_assert_ptr_nonnull(loop->lasting);
     ck_assert_int_eq(count_of(loop->lasting, "Exp") + count_of(loop->lasting, "_Fused"), 1);
@@ -163,7 +163,7 @@ START_TEST(becomes_one_node_of_a_list) {
     plan_release(plan);
     session_free(session);
     plan = plan_of(WITHOUT, feeds, 4, y, &session);
-    ck_assert(plan->dynamic);
+    ck_assert(plan->propagated);
     ck_assert_int_eq(count_of(plan, "_Loop"), 0);
     plan_release(plan);
     session_free(session);
@@ -277,7 +277,7 @@ START_TEST(loops_in_loops) {
     Output out = Neg(result(&l, x));
     Session *session;
     Plan *plan = plan_of(ALL, feeds, 2, out, &session);
-    ck_assert(!plan->dynamic);
+    ck_assert(!plan->propagated);
     ck_assert_int_eq(plan->n_loops, 1);
     ck_assert_int_eq(plan->loops[0].body->n_loops, 1);
     plan_release(plan);
@@ -305,7 +305,7 @@ START_TEST(dead_branches) {
     Output y = formula_of_list(f, "Merge", (Output[]){Neg(ways), result(&l, x)}, 2, NULL);
     Session *session;
     Plan *plan = plan_of(ALL, feeds, 2, y, &session);
-    ck_assert(plan->dynamic);
+    ck_assert(plan->propagated);
     ck_assert_int_eq(plan->n_loops, 1);
     plan_release(plan);
     session_free(session);

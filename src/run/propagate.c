@@ -317,7 +317,7 @@ static void note_start(Started *started) {
 
 static void run_started(void *arg) {
     Started *started = arg;
-    Prepared *prepared = started->kept ? started->kept : &started->prepared;
+    Prepared *prepared = started->node_prepared ? started->node_prepared : &started->prepared;
     note_start(started);
     step_completed(&started->kernel, invoke(&started->node->binding, prepared, &started->kernel, 0));
 }
@@ -337,7 +337,7 @@ static void run_beside(Propagation *p, Started *started) {
 static bool is_heavy(const Propagation *p, const PlanNode *node) {
     const Step *step = p->step;
     int32_t i = (int32_t)(node - p->plan->nodes);
-    const Prepared *prepared = step->fixed ? &step->fixed->prepared[i] : &step->late[i];
+    const Prepared *prepared = step->specialisation ? &step->specialisation->prepared[i] : &step->prepared[i];
     return node->frame == 0 && node->flow == FLOW_NONE && prepared_cost(prepared) >= TUNED_NODE_AWAY;
 }
 
@@ -375,7 +375,7 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     started->kernel.frame = started;
     p->started++;
     if (!node->binding.start) {
-        started->kept = node->async ? NULL : &p->step->late[node - p->plan->nodes];
+        started->node_prepared = node->async ? NULL : &p->step->prepared[node - p->plan->nodes];
         run_beside(p, started);
         return;
     }
@@ -405,7 +405,7 @@ static inline Status *run_kernel(Propagation *p, const PlanNode *node, Iteration
     kernel->frame = iteration;
     Trace *trace = p->step->context.trace;
     int64_t start = trace ? clock_now() : 0;
-    Status *status = run_any(node, &p->step->late[i], kernel, last);
+    Status *status = run_any(node, &p->step->prepared[i], kernel, last);
     if (trace)
         trace_add(trace, &node->binding, kernel, start);
     drop_unread(p, node, iteration);
@@ -652,7 +652,7 @@ static void feed_slot(Step *step, int f, const Tensor *value) {
         push_ready(p, &p->plan->nodes[p->plan->slots[slot].producer], p->root->oldest);
 }
 
-Status *step_run_dynamic(Step *step, const Tensor *const *feeds) {
+Status *step_run_propagated(Step *step, const Tensor *const *feeds) {
     TRY(begin(step));
     for (int i = 0; i < step->plan->n_fetches; i++)
         step->slots[step->plan->fetches[i].slot].data = NULL;

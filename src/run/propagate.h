@@ -56,7 +56,7 @@ typedef struct Started {
     Kernel kernel;
     Tensor **pointers;
     Prepared prepared;
-    Prepared *kept;          // the node's own, where it runs only once in a step; NULL: the one above
+    Prepared *node_prepared; // the node's own, where it runs only once in a step; NULL: the one above
     bool beside;             // on another thread: counted in Propagation.beside
     int64_t since;           // when it began, for a trace
     const PlanNode *node;

@@ -25,9 +25,9 @@ Status *step_new(Executor *executor, Step **out) {
     step->plan = plan;
     step->executor = executor;
     cancellation_init(&step->cancellation, NULL);
-    step->late = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
+    step->prepared = ARENA_ARRAY(&step->arena, Prepared, plan->n_nodes);
     step->memories = ARENA_ARRAY(&step->arena, StepMemory, plan->n_memories);
-    if (!step->late || !step->memories) {
+    if (!step->prepared || !step->memories) {
         step_free(step);
         FAIL(RESOURCE_EXHAUSTED, "out of memory for a step");
     }
@@ -45,10 +45,10 @@ void step_empty(Step *step) {
     const Bound *bound = step->bound;
     if (!bound)
         return;
-    if (plan->dynamic || (step->fixed && step->fixed->branches))
+    if (plan->propagated || (step->specialisation && step->specialisation->branches))
         for (int i = 0; i < plan->n_fetches; i++)
             empty_slot(step, plan->fetches[i].slot);
-    else if (step->fixed)
+    else if (step->specialisation)
         for (int32_t i = 0; i < bound->n_held; i++)
             empty_slot(step, bound->held[i]);
     else
@@ -61,8 +61,8 @@ void step_free(Step *step) {
         return;
     const Plan *plan = step->plan;
     step_empty(step);
-    for (int32_t i = 0; step->late && i < plan->n_nodes; i++)
-        prepared_clear(&step->late[i]);
+    for (int32_t i = 0; step->prepared && i < plan->n_nodes; i++)
+        prepared_clear(&step->prepared[i]);
     step_free_propagation(step);
     step_free_loops(step);
     step_free_bounds(step);
@@ -123,8 +123,8 @@ static void step_give_back(Step *step) {
     step_rest_memory(step);
     cancellation_clear(&step->cancellation);
     step_clear_rendezvous(step);
-    if (step->swept != atomic_load_explicit(&step->executor->cache->evictions, memory_order_relaxed))
-        step_sweep(step);
+    if (step->evictions_seen != atomic_load_explicit(&step->executor->cache->evictions, memory_order_relaxed))
+        step_release_evicted(step);
     put_spare(step);
 }
 
@@ -214,7 +214,7 @@ Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *
 Status *step_run(Executor *executor, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
     Step *step;
     TRY(step_take(executor, options, &step));
-    Status *status = step->plan->dynamic ? step_run_dynamic(step, feeds) : step_run_list(step, feeds);
+    Status *status = step->plan->propagated ? step_run_propagated(step, feeds) : step_run_list(step, feeds);
     status = step_sync(step, status);
     if (!status)
         status = step_fetch(step, out_fetches);

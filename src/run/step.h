@@ -1,4 +1,5 @@
-// Step — the private state of one run of an executor's plan: slots, kernels ready to call, memory. Recycled, never shared.
+// Step — the private state of one run of an executor's plan: slots, kernels ready to call, memory. Recycled, never
+// shared.
 //
 // A step belongs to the thread that runs it. Only completions come from other threads: they are queued under the step's
 // lock and taken by the owner, so nothing else in here is locked.
@@ -18,10 +19,10 @@ typedef struct {
 
 // The arrays with which a step runs one specialisation: made at the first run, kept as long as the specialisation is.
 typedef struct Bound {
-    Fixed *fixed;             // retained; NULL: the step's own, to run late or be propagated
+    Specialisation *specialisation;             // retained; NULL: the step's own, to run dynamically or be propagated
     Tensor *slots;            // plan->n_slots
     Kernel *kernels;          // plan->n_nodes
-    StepItem *items;          // fixed->n_run
+    StepItem *items;          // specialisation->n_run
     int32_t *held;            // slots that have a buffer of their own; the others lie in `memory`
     int32_t n_held;
     const char **memories;    // where slots and kernels look for the packed arenas
@@ -41,26 +42,26 @@ struct Step {
     StepContext context;      // first: k->step is the step
     const Plan *plan;         // the executor's
     Executor *executor;       // held by whoever runs the step
-    Fixed *fixed;             // what it is bound to; NULL: runs late
+    Specialisation *specialisation;  // what it is bound to; NULL: runs dynamically
     Bound *bound;             // whose arrays it uses
     Tensor *slots;            // of `bound`
     Kernel *kernels;          // of `bound`
-    Prepared *late;           // plan->n_nodes: what late nodes were last prepared for
+    Prepared *prepared;       // plan->n_nodes: what dynamic nodes were last prepared for
     StepMemory *memories;     // by plan->memories
     bool rests;               // some of it is not here: to be had again before the step runs
     Bound **bounds;           // by hash: all that it has run
     size_t bounds_mask, n_bounds;
-    Bound *unbound;           // its own arrays; NULL until it runs late
-    uint32_t swept;           // executor->cache->evictions when it last let go of what was dropped
+    Bound *unbound;           // its own arrays; NULL until it runs dynamically
+    uint32_t evictions_seen;  // executor->cache->evictions when it last let go of what was dropped
     Cancellation cancellation;
-    struct Waits *waits;              // run/waits.c; NULL until a list waits
+    struct Waits *waits;      // run/waits.c; NULL until a list waits
     struct Propagation *propagation;  // run/propagate.c; NULL in list mode
-    bool sees;                        // of a loop's body: what can't be told beforehand is, by what was seen
-    const Tensor *seen;               // the slots of an iteration that ran late with such feeds; NULL: none yet
-    struct LoopRun **loops;           // by plan->loops; made when they first run (run/loop.c)
-    struct Rendezvous *rendezvous;    // of this step; made by the first Send or Recv
+    bool sees;                // of a loop's body: what can't be told beforehand is, by what was seen
+    const Tensor *seen;       // the slots of an iteration that ran dynamically with such feeds; NULL: none yet
+    struct LoopRun **loops;   // by plan->loops; made when they first run (run/loop.c)
+    struct Rendezvous *rendezvous;  // of this step; made by the first Send or Recv
     const struct StepOptions *options;
-    uint64_t next_id, ids_end;        // what its next runs are called
+    uint64_t next_id, ids_end;  // what its next runs are called
     Arena arena;
 };
 
@@ -77,8 +78,9 @@ typedef struct StepOptions {
     int place;                           // of the calling thread (thread/place.h)
 } StepOptions;
 
-// Runs the executor's plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller; `out_fetches`
-// get plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that failed.
+// Runs the executor's plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller;
+// `out_fetches` get plan->n_fetches tensors, each with a buffer that nobody else holds. Errors name the node that
+// failed.
 FALLIBLE Status *step_run(Executor *executor, const StepOptions *options, const Tensor *const *feeds,
                           Tensor *out_fetches);
 
@@ -91,7 +93,7 @@ FALLIBLE Status *step_sync(const Step *step, Status *status);
 // A copy of a fetched value that has been computed, in host memory.
 FALLIBLE Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out);
 FALLIBLE Status *step_run_list(Step *step, const Tensor *const *feeds);
-FALLIBLE Status *step_run_dynamic(Step *step, const Tensor *const *feeds);
+FALLIBLE Status *step_run_propagated(Step *step, const Tensor *const *feeds);
 
 // A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of
 // it.

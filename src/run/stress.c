@@ -11,7 +11,7 @@ static _Atomic uint32_t switches = UINT32_MAX;  // UINT32_MAX: not read yet
 static _Atomic uint32_t sequence = 1;
 
 // In the order of the switches' bits; what remains is alloc's, which is no switch.
-const EnvVar stress_variable = {"MILLRACE_STRESS", "order yield late alloc:N", true, NULL};
+const EnvVar stress_variable = {"MILLRACE_STRESS", "order yield dynamic alloc:N", true, NULL};
 
 static uint32_t read_switches(void) {
     uint32_t every = 0, found = (uint32_t)env_var_read(&stress_variable, &every);

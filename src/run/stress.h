@@ -1,4 +1,4 @@
-// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,late,alloc:N.
+// Stress — switches that make rare orders and failures common: MILLRACE_STRESS=order,yield,dynamic,alloc:N.
 //
 // alloc:N lets every N-th allocation of a buffer or of a step's memory fail, from the first step of the process on.
 #pragma once
@@ -7,7 +7,7 @@
 enum {
     STRESS_ORDER = 1 << 0,  // ready nodes in seeded random order
     STRESS_YIELD = 1 << 1,  // threads yield at hand-overs
-    STRESS_LATE = 1 << 2,   // nothing is fixed
+    STRESS_DYNAMIC = 1 << 2,   // nothing is specialised
 };
 
 extern const EnvVar stress_variable;   // MILLRACE_STRESS

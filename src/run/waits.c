@@ -4,7 +4,7 @@
 // A started node has inputs and outputs of its own, since it may end on any thread. Most end within their start: then
 // there is no lock, no system call, and no reference is taken. What can be begun from feeds and constants alone is
 // begun before the specialisation is chosen: if it has ended by then, the shapes that it gave choose it; else those
-// that it gave last time. Where that was a wrong guess the rest of the step runs late.
+// that it gave last time. Where that was a wrong guess the rest of the step runs dynamically.
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -110,7 +110,7 @@ static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     start->holds = false;
     for (int i = 0; i < k->n_in; i++)
         start->in[i] = input(step, plan->in_slots[p->in + i], feeds);
-    Prepared *prepared = &step->late[plan->starts[j].node];
+    Prepared *prepared = &step->prepared[plan->starts[j].node];
     if (!prepared_fits(prepared, &p->binding, k->in))
         TRY(prepared_init(prepared, &p->binding, k->in, step->context.threads));
     for (int i = 0; i < k->n_out; i++)
@@ -207,7 +207,7 @@ Status *waits_wave(Step *step, int32_t wave, bool *out_as_expected) {
         expect(waits, &plan->starts[j], start);
         for (int i = 0; i < start->kernel.n_out; i++) {
             Tensor *slot = &step->slots[p->out + i];
-            if (step->fixed && !shape_equal(&start->out[i].shape, &step->fixed->shapes[p->out + i]))
+            if (step->specialisation && !shape_equal(&start->out[i].shape, &step->specialisation->shapes[p->out + i]))
                 *out_as_expected = false;
             buffer_release(slot->buffer);
             *slot = start->out[i];

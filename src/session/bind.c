@@ -97,7 +97,7 @@ static Status *open_node(StateOpener *opener, const Node *node, void **out) {
     return status;
 }
 
-Status *bind_plan(NodeStates *states, Plan *plan, FixedCache *cache, Executor **out) {
+Status *bind_plan(NodeStates *states, Plan *plan, SpecialisationCache *cache, Executor **out) {
     return executor_new(plan, &states->opener, cache, out);
 }
 

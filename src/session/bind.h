@@ -21,4 +21,4 @@ void node_states_clear(NodeStates *states);   // closes every state; no step run
 // Notes where the plan's stateful nodes are: what is there already stays.
 FALLIBLE Status *node_states_record(NodeStates *states, const Plan *plan);
 // An executor of the plan with these states. RESOURCE_EXHAUSTED, or what an op says that can't open its state.
-FALLIBLE Status *bind_plan(NodeStates *states, Plan *plan, FixedCache *cache, Executor **out);
+FALLIBLE Status *bind_plan(NodeStates *states, Plan *plan, SpecialisationCache *cache, Executor **out);

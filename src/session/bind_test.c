@@ -10,7 +10,7 @@
 typedef struct {
     ResourceTable *resources;
     NodeStates states;
-    FixedCache *cache;
+    SpecialisationCache *cache;
 } Worker;
 
 static DeviceSet devices;
@@ -18,13 +18,13 @@ static Worker workers[2];
 
 static void open_worker(Worker *worker) {
     GOOD(resource_table_new(&worker->resources));
-    GOOD(fixed_cache_new(FIXED_CACHE_BYTES, &worker->cache));
+    GOOD(specialisation_cache_new(SPECIALISATION_CACHE_BYTES, &worker->cache));
     node_states_init(&worker->states, worker->resources);
 }
 
 static void close_worker(Worker *worker) {
     node_states_clear(&worker->states);
-    fixed_cache_release(worker->cache);
+    specialisation_cache_release(worker->cache);
     resource_table_free(worker->resources);
 }
 

@@ -11,7 +11,7 @@ typedef struct Calls {
     Mutex *graph_lock;       // held while it is read; NULL: nothing else touches it
     PlanOptions options;
     NodeStates *states;      // the session's, as is the cache
-    FixedCache *cache;
+    SpecialisationCache *cache;
     StepOptions step;
     Mutex lock;
     Map plans;               // function and attributes, printed -> Call *; guarded by lock

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 #include "session/one_session_test.h"
 
 // ---------------------------------------- memory
@@ -312,15 +312,15 @@ START_TEST(values_share_a_block_there) {
     const Tensor *fed_value = &in;
     StepSignature signature = {.feeds = &x, .n_feeds = 1, .fetches = &out, .n_fetches = 1};
     Plan *plan;
-    Fixed *fixed;
+    Specialisation *specialisation;
     GOOD(f->status);
     GOOD(session_plan(session, &signature, &plan));
     ck_assert_int_eq(plan->n_memories, 2);
-    GOOD(fixed_make(plan, &fed_value, NULL, &fixed));
+    GOOD(specialisation_make(plan, &fed_value, NULL, &specialisation));
     for (int32_t i = 0; i < plan->n_nodes; i++)  // what came by Recv is sized when it has come
-        ck_assert(fixed->modes[i] != NODE_DYNAMIC || plan->nodes[i].flow == FLOW_SEND || plan->nodes[i].flow == FLOW_RECV ||
-                  getenv("MILLRACE_STRESS"));
-    fixed_release(fixed);
+        ck_assert(specialisation->modes[i] != NODE_DYNAMIC || plan->nodes[i].flow == FLOW_SEND ||
+                  plan->nodes[i].flow == FLOW_RECV || getenv("MILLRACE_STRESS"));
+    specialisation_release(specialisation);
     plan_release(plan);
     for (int i = 0; i < 4; i++) {
         AUTO(tensor) Tensor got = {0};

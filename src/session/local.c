@@ -29,8 +29,10 @@ static Status *check_names(const LocalSession *session) {
     for (size_t i = 0; i < n_seen; i++) {
         const Node *node = graph->nodes.p[i];
         NEED(!node || (size_t)graph_find(graph, node->name)->id < n_seen, INVALID_ARGUMENT,
-             "GraphDef argument to Extend includes node '%.*s', which was created by a previous call to Create or Extend in "
-             "this session.", STR_ARGS(node->name));
+             "GraphDef argument to Extend includes node '%.*s', which was created by a previous call to Create or "
+             "Extend in "
+             "this session.",
+             STR_ARGS(node->name));
     }
     FAIL(INVALID_ARGUMENT, "Node '%.*s' is not unique", STR_ARGS(graph->twice->name));
 }
@@ -158,7 +160,7 @@ int64_t local_session_deadline(const LocalSession *session, const RunSettings *s
 // A step that may take as long as the world outside holds what it runs, so that nothing that is taken out waits for it.
 static Status *run_entry(LocalSession *session, const PlanEntry *entry, const StepOptions *options, Ticket *ticket,
                         const Tensor *const *feeds, Tensor *out) {
-    if (__builtin_expect(!entry->plan->dynamic && !entry->plan->waits, 1))
+    if (__builtin_expect(!entry->plan->propagated && !entry->plan->waits, 1))
         return step_run(entry->executor, options, feeds, out);
     Executor *executor = executor_retain(entry->executor);
     readers_stop_reading(&session->readers, options->place, ticket);
@@ -288,7 +290,7 @@ static Status *fill(LocalSession *session, const SessionConfig *config) {
         session->environment = worker_environment_retain(config->environment);
     else
         TRY(worker_environment_new(LOCAL_TASK, config->devices, config->n_devices, &session->environment));
-    TRY(fixed_cache_new(FIXED_CACHE_BYTES, &session->cache));
+    TRY(specialisation_cache_new(SPECIALISATION_CACHE_BYTES, &session->cache));
     session->states.resources = session->environment->resources;
     int most = session->environment->threads;
     session->options = (StepOptions){
@@ -325,7 +327,7 @@ static void free_session(Session *session) {
     size_t bytes = local->plans.bytes;
     plan_table_clear(&local->plans);
     calls_clear(&local->calls);
-    fixed_cache_release(local->cache);
+    specialisation_cache_release(local->cache);
     node_states_clear(&local->states);
     worker_environment_release(local->environment);
     cancellation_clear(&local->cancellation);

@@ -15,7 +15,7 @@ typedef struct LocalSession {
     Calls calls;                   // plans of functions (session/calls.h)
     Cancellation cancellation;
     StepOptions options;           // what every step starts from
-    FixedCache *cache;             // of all executors
+    SpecialisationCache *cache;             // of all executors
     PlanTable plans;               // read by all; written under the lock
     _Atomic uint64_t edit;         // graph->edit that the plans were made at
     _Atomic size_t n_seen;         // nodes of the graph when a plan was last made

@@ -16,8 +16,8 @@
 enum { CALLERS = 4, ROUNDS = 60, LENGTH = 12, ATTEMPTS = CALLERS * ROUNDS };
 
 static const char *const stresses[] = {"alloc:1", "alloc:2", "alloc:3", "alloc:5", "alloc:7", "alloc:13", "alloc:29",
-                                       "alloc:101", "alloc:3,late", "alloc:7,late", "alloc:31,late",
-                                       "alloc:5,order,yield", "alloc:17,order,yield,late"};
+                                       "alloc:101", "alloc:3,dynamic", "alloc:7,dynamic", "alloc:31,dynamic",
+                                       "alloc:5,order,yield", "alloc:17,order,yield,dynamic"};
 
 static Graph *graph;
 static Session *session;

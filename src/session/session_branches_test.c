@@ -238,7 +238,7 @@ START_TEST(a_branch_that_fails_ends_the_step) {
 END_TEST
 
 int main(void) {
-    unsetenv("MILLRACE_STRESS");  // branches are a specialisation's, and under `late` there is none
+    unsetenv("MILLRACE_STRESS");  // branches are a specialisation's, and under `dynamic` there is none
     Suite *suite = suite_create("session branches");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 120);

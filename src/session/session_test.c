@@ -247,7 +247,8 @@ END_TEST
 
 static int specialisations(const Executor *executor) {
     int n = 0;
-    for (const Fixed *fixed = executor->specialisations; fixed; fixed = fixed->next)
+    for (const Specialisation *specialisation = executor->specialisations; specialisation;
+         specialisation = specialisation->next)
         n++;
     return n;
 }
@@ -266,7 +267,7 @@ static void run_length(Output feed, Output fetch, int64_t n) {
 
 // So many bytes for all plans together: what was used last stays, whosever it is.
 START_TEST(specialisations_are_kept_by_bytes) {
-    unsetenv("MILLRACE_STRESS");  // under `late` there are none
+    unsetenv("MILLRACE_STRESS");  // under `dynamic` there are none
     enum { SHORT = 100, LENGTHS = 64, OTHERS = 3, TURNS = 20, MOST = 96 << 10 };
     Formula *f = &formula;
     Output x = placeholder(DT_float);
@@ -293,8 +294,9 @@ START_TEST(specialisations_are_kept_by_bytes) {
     ck_assert_int_eq(specialisations(other), OTHERS);
     ck_assert_int_lt(specialisations(executor), before);
     bool kept = false;
-    for (const Fixed *fixed = executor->specialisations; fixed; fixed = fixed->next)
-        kept |= fixed->feed_shapes[0].dims[0] == used;
+    for (const Specialisation *specialisation = executor->specialisations; specialisation;
+         specialisation = specialisation->next)
+        kept |= specialisation->feed_shapes[0].dims[0] == used;
     ck_assert(kept);
 }
 END_TEST
@@ -310,12 +312,13 @@ START_TEST(too_many_shapes_are_not_driven_around) {
     executor->cache->most = MOST;
     int stayed = 0;
     for (int turn = 0; turn < TURNS; turn++) {
-        const Fixed *first = executor->specialisations;
+        const Specialisation *first = executor->specialisations;
         for (int i = 0; i < LENGTHS; i++)
             run_length(x, sum, 1 + i);
         ck_assert_uint_le(executor->cache->bytes, MOST);
         int made = 0;
-        for (const Fixed *fixed = executor->specialisations; fixed && fixed != first; fixed = fixed->next)
+        for (const Specialisation *specialisation = executor->specialisations;
+             specialisation && specialisation != first; specialisation = specialisation->next)
             made++;
         stayed += turn && made <= LENGTHS / 4;
     }
@@ -331,7 +334,7 @@ static size_t large_blocks_of_a_run(Output x, Output y) {
 
 // The system is asked for large blocks once: the next step of this plan, or of another, has what the last one had.
 START_TEST(memory_rests) {
-    unsetenv("MILLRACE_STRESS");  // under `late` nothing is packed
+    unsetenv("MILLRACE_STRESS");  // under `dynamic` nothing is packed
     Formula *f = &formula;
     Output x = placeholder(DT_float), e = Tile(Exp(x), Ints(2));
     Output sum = Sum(e, Int(0), false), twin = Sum(Neg(Neg(e)), Int(0), false);
@@ -348,7 +351,7 @@ END_TEST
 
 // What turns out to equal its input is another name for it, and nobody writes over what another name still needs.
 START_TEST(copies_are_names) {
-    unsetenv("MILLRACE_STRESS");  // under `late` there are no specialisations
+    unsetenv("MILLRACE_STRESS");  // under `dynamic` there are no specialisations
     Formula *f = &formula;
     Output x = placeholder(DT_float), e = Exp(x), tiled = Tile(e, Ints(1));
     Output sum = Sum(Neg(tiled), Int(0), true);  // Neg would write over `tiled`, which is `e`

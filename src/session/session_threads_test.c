@@ -15,7 +15,7 @@
 
 enum { RUNNERS = 8, ROUNDS = 60, GROWN = 40, WIDTH = 16 };
 
-static const char *const stresses[] = {"", "order", "yield", "late", "order,yield,late"};
+static const char *const stresses[] = {"", "order", "yield", "dynamic", "order,yield,dynamic"};
 
 static Graph *graph;
 static Mutex graph_lock = MUTEX_INIT;

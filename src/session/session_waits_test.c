@@ -9,7 +9,7 @@
 #include "session/one_session_test.h"
 #include "session/threads_test.h"
 
-static const char *const stresses[] = {"", "order", "yield", "late", "order,yield,late"};
+static const char *const stresses[] = {"", "order", "yield", "dynamic", "order,yield,dynamic"};
 enum { STRESSES = sizeof stresses / sizeof *stresses };
 
 static Output x;
@@ -98,7 +98,7 @@ static void is_list(Output fetch, Node *target, int32_t n_waves) {
     Plan *plan;
     GOOD(session_plan(session, &(StepSignature){.feeds = &x, .fetches = &fetch, .targets = &target, .n_feeds = 1,
                                                 .n_fetches = fetch.node != NULL, .n_targets = target != NULL}, &plan));
-    ck_assert_int_eq(plan->dynamic, n_waves == 0);
+    ck_assert_int_eq(plan->propagated, n_waves == 0);
     ck_assert_int_eq(plan->n_waves, n_waves);
     plan_release(plan);
 }
@@ -108,13 +108,13 @@ static bool was_specialised(Output fetch) {
     Executor *executor;
     GOOD(local_session_executor(session, &(StepSignature){.feeds = &x, .fetches = &fetch, .n_feeds = 1, .n_fetches = 1},
                           &executor));
-    bool fixed = false;
+    bool specialisation = false;
     for (int i = 0; i < THREAD_PLACES; i++) {
         const Step *step = executor->spare[i].step;
-        fixed |= step && step->fixed;
+        specialisation |= step && step->specialisation;
     }
     executor_release(executor);
-    return fixed;
+    return specialisation;
 }
 
 // ---------------------------------------- tests
@@ -130,7 +130,7 @@ START_TEST(shapes_may_change) {
         put(enqueuing, 1 + i / 20 * (i % 3), (float)(i % 5));
     for (int i = 0; i < 60; i++) {
         ck_assert_float_eq(result(y, NULL, 1, 0), worked(1 + i / 20 * (i % 3), (float)(i % 5)));
-        ck_assert(was_specialised(y) || strstr(stresses[_i], "late"));
+        ck_assert(was_specialised(y) || strstr(stresses[_i], "dynamic"));
     }
     close_session();
 }

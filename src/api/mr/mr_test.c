@@ -194,7 +194,7 @@ START_TEST(plans) {
     ok();
     mr_plan_info info = {.struct_size = sizeof info};
     mr_plan_get_info(plan, &info);
-    ck_assert(info.num_nodes > 5 && info.num_run <= info.num_nodes && !info.is_dynamic && info.is_fixed);
+    ck_assert(info.num_nodes > 5 && info.num_run <= info.num_nodes && !info.is_propagated && info.is_specialised);
     ck_assert_int_ge(info.arena_bytes, info.lower_bound);
     mr_plan_node node = {.struct_size = sizeof node};
     size_t n = 0;

@@ -4,11 +4,11 @@
 
 #include "api/tf/session.h"
 #include "millrace/millrace.h"
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 
 struct mr_plan {
     Plan *plan;
-    Fixed *fixed;       // NULL: nothing is known of the feeds' shapes
+    Specialisation *specialisation;       // NULL: nothing is known of the feeds' shapes
     Arena arena;        // names with a NUL behind them
     const char **feeds; // the edges fed
 };
@@ -51,7 +51,7 @@ static Status *plan(TF_Session *session, const TF_Output *inputs, TF_Tensor *con
         all = values[i] != NULL;
         feeds[i] = all ? &values[i]->tensor : NULL;
     }
-    return all && !out->plan->dynamic ? fixed_make(out->plan, feeds, NULL, &out->fixed) : OK;
+    return all && !out->plan->propagated ? specialisation_make(out->plan, feeds, NULL, &out->specialisation) : OK;
 }
 
 mr_plan *mr_plan_new(TF_Session *session, const TF_Output *inputs, TF_Tensor *const *values, int ninputs,
@@ -69,8 +69,8 @@ mr_plan *mr_plan_new(TF_Session *session, const TF_Output *inputs, TF_Tensor *co
 void mr_plan_delete(mr_plan *plan) {
     if (!plan)
         return;
-    if (plan->fixed)
-        fixed_release(plan->fixed);
+    if (plan->specialisation)
+        specialisation_release(plan->specialisation);
     if (plan->plan)
         plan_release(plan->plan);
     arena_clear(&plan->arena);
@@ -92,21 +92,21 @@ static bool is_listed(const Plan *plan, int32_t i) {
 }
 
 // What a step allocates besides its arena and what it lays out anew, where that can be known.
-static void count_step(const Plan *plan, const Fixed *fixed, mr_plan_info *info) {
-    for (int32_t i = 0; i < fixed->n_run; i++) {
-        const PlanNode *p = &plan->nodes[fixed->run[i]];
-        if (fixed->modes[fixed->run[i]] == NODE_DYNAMIC) {
-            info->num_late++;
+static void count_step(const Plan *plan, const Specialisation *specialisation, mr_plan_info *info) {
+    for (int32_t i = 0; i < specialisation->n_run; i++) {
+        const PlanNode *p = &plan->nodes[specialisation->run[i]];
+        if (specialisation->modes[specialisation->run[i]] == NODE_DYNAMIC) {
+            info->num_dynamic++;
             continue;
         }
-        int64_t reordered = fixed->prepared[fixed->run[i]].making->reordered;
+        int64_t reordered = specialisation->prepared[specialisation->run[i]].making->reordered;
         info->num_reorders += reordered > 0;
         info->reordered_bytes += reordered;
         for (int32_t slot = p->out; slot < p->out + p->binding.n_out; slot++) {
             size_t bytes;
-            if (fixed->offsets[slot] != IN_NO_ARENA || plan->slots[slot].root != slot)
+            if (specialisation->offsets[slot] != IN_NO_ARENA || plan->slots[slot].root != slot)
                 continue;
-            Status *unknown = shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &bytes);
+            Status *unknown = shape_bytes(&specialisation->shapes[slot], plan->slots[slot].dtype, &bytes);
             info->own_bytes += unknown ? 0 : (int64_t)bytes;
             status_free(unknown);
         }
@@ -114,18 +114,18 @@ static void count_step(const Plan *plan, const Fixed *fixed, mr_plan_info *info)
 }
 
 void mr_plan_get_info(const mr_plan *plan, mr_plan_info *out) {
-    mr_plan_info info = {.is_dynamic = plan->plan->dynamic, .is_fixed = plan->fixed != NULL};
+    mr_plan_info info = {.is_propagated = plan->plan->propagated, .is_specialised = plan->specialisation != NULL};
     for (int32_t i = 0; i < plan->plan->n_nodes; i++)
         info.num_nodes += is_listed(plan->plan, i);
-    info.num_run = plan->fixed ? (size_t)plan->fixed->n_run : info.num_nodes;
-    if (plan->fixed) {
+    info.num_run = plan->specialisation ? (size_t)plan->specialisation->n_run : info.num_nodes;
+    if (plan->specialisation) {
         for (int32_t m = 0; m < plan->plan->n_memories; m++) {
-            info.arena_bytes += (int64_t)plan->fixed->packed[m].bytes;
-            info.lower_bound += (int64_t)plan->fixed->packed[m].lower_bound;
+            info.arena_bytes += (int64_t)plan->specialisation->packed[m].bytes;
+            info.lower_bound += (int64_t)plan->specialisation->packed[m].lower_bound;
         }
-        info.num_recomputed = (size_t)plan->fixed->n_recomputed;
-        info.recompute_saves = (int64_t)plan->fixed->recompute_saves;
-        count_step(plan->plan, plan->fixed, &info);
+        info.num_recomputed = (size_t)plan->specialisation->n_recomputed;
+        info.recompute_saves = (int64_t)plan->specialisation->recompute_saves;
+        count_step(plan->plan, plan->specialisation, &info);
     }
     give(out, &info, sizeof info);
 }
@@ -178,30 +178,33 @@ int mr_plan_node_at(const mr_plan *handle, size_t index, mr_plan_node *out) {
     if (!find_place(handle->plan, 0, &index, &place))
         return 0;
     const Plan *plan = place.plan;
-    const Fixed *fixed = place.depth ? NULL : handle->fixed;
+    const Specialisation *specialisation = place.depth ? NULL : handle->specialisation;
     int32_t i = place.node;
     const PlanNode *p = &plan->nodes[i];
     const Node *node = p->binding.node;
-    mr_plan_node info = {.name = text_of(handle, node->name), .op = text_of(handle, node->type->name),
-                         .device = p->binding.device ? p->binding.device->name : "", .num_outputs = p->binding.n_out,
-                         .mode = fixed ? (mr_node_mode)fixed->modes[i] : MR_NODE_LATE, .offset = -1,
+    mr_plan_node info = {.name = text_of(handle, node->name),
+                         .op = text_of(handle, node->type->name),
+                         .device = p->binding.device ? p->binding.device->name : "",
+                         .num_outputs = p->binding.n_out,
+                         .mode = specialisation ? (mr_node_mode)specialisation->modes[i] : MR_NODE_DYNAMIC,
+                         .offset = -1,
                          .depth = place.depth};
     for (int o = 0; o < p->binding.n_out; o++) {
         int32_t slot = p->out + o;
         if (p->constant)
-            info.mode = MR_NODE_DONE;
+            info.mode = MR_NODE_KNOWN;
         size_t bytes;
-        Status *unknown = fixed && shape_is_known(&fixed->shapes[slot])
-                              ? shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &bytes)
+        Status *unknown = specialisation && shape_is_known(&specialisation->shapes[slot])
+                              ? shape_bytes(&specialisation->shapes[slot], plan->slots[slot].dtype, &bytes)
                               : API_ERROR(UNKNOWN, "no shape");
         info.bytes = unknown || info.bytes < 0 ? -1 : info.bytes + (int64_t)bytes;
         status_free(unknown);
     }
-    if (fixed && p->binding.n_out && fixed->offsets[p->out] != IN_NO_ARENA)
-        info.offset = fixed->offsets[p->out];
-    if (fixed && fixed->prepared[i].making) {
-        info.implementation = fixed->prepared[i].making->how;
-        info.reordered_bytes = fixed->prepared[i].making->reordered;
+    if (specialisation && p->binding.n_out && specialisation->offsets[p->out] != IN_NO_ARENA)
+        info.offset = specialisation->offsets[p->out];
+    if (specialisation && specialisation->prepared[i].making) {
+        info.implementation = specialisation->prepared[i].making->implementation;
+        info.reordered_bytes = specialisation->prepared[i].making->reordered;
     }
     if (out->struct_size > offsetof(mr_plan_node, inputs))
         give_inputs(handle, plan, p, &info);

@@ -138,8 +138,8 @@ static bool is_piece(const CopyPlan *copy, const Tensor *in, const Tensor *out) 
 void move_ready(Prepare *p, Move *move, int source) {
     int64_t count = 1;
     if (p->n_out && is_piece(&move->copy, p->in[source], p->out[0])) {
-        p->same = source + 1;
-        p->same_at = (size_t)move->copy.offset_from * move->copy.size;
+        p->equal_input = source + 1;
+        p->equal_at = (size_t)move->copy.offset_from * move->copy.size;
     }
     for (int i = 0; i < move->copy.rank; i++)
         count *= move->copy.dims[i];

@@ -100,10 +100,10 @@ static Status *make_program(Prepare *p, TileProgram **out) {
 
 static Status *fused_prepare(Prepare *p) {
     Fused *fused = p->own;
-    TileProgram *program = p->kept;
+    TileProgram *program = p->persistent;
     if (!program)
         TRY(make_program(p, &program));
-    p->kept = program;
+    p->persistent = program;
     fused->program = program;
     program->count = shape_count(&p->out[0]->shape);
     fused->offsets = ARENA_ARRAY(p->arena, int64_t, p->n_in);

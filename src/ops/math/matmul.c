@@ -258,7 +258,7 @@ static Status *product_prepare(Prepare *p) {
     p->cost = ns > 1e15 ? (int64_t)1e15 : (int64_t)ns;
     int64_t units = own->products * own->plan.units;
     own->cost = units > 0 ? p->cost / units + 1 : 1;
-    p->how = "loops";
+    p->implementation = "loops";
     bool fused = own->epilogue.bias || own->epilogue.activation;
     if (own->products == 1 && !own->widen && !conjugates && (p->cost < TUNED_SHARE_AWAKE || threads == 1))
         p->run = fused ? small_fused_run : small_run;

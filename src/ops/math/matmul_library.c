@@ -111,15 +111,15 @@ static void pack_for_loops(Prepare *p, const GemmShape *shape) {
 
 static bool pays(Prepare *p, const GemmShape *shape) {
     static char before;
-    bool again = p->kept != NULL;  // with other shapes
-    p->kept = &before;
+    bool repeated = p->persistent != NULL;  // with other shapes
+    p->persistent = &before;
     const Product *own = p->own;
     const GemmPlan *plan = &own->plan;
     bool even = plan->batch == 1 || (plan->step_a && plan->step_b);
     double each = (double)shape->m * (double)shape->n * (double)shape->k, work = each * (double)plan->batch;
     if (p->in[0]->dtype != DT_float || own->widen || own->products != 1 || !even || shape->m == 1 || shape->n == 1)
         return false;
-    double least = again ? tuning()->product_library_anew : tuning()->product_library;
+    double least = repeated ? tuning()->product_library_anew : tuning()->product_library;
     return work >= least && (plan->batch == 1 || each >= tuning()->product_library_each);
 }
 
@@ -171,7 +171,7 @@ static Status *choose_parts(Prepare *p, const GemmShape *shape, int threads, boo
     p->scratch = 0;
     lanes_prepare(p, scratch, parts, &own->part_lanes);
     p->scratch = larger(p->scratch, before);
-    p->how = onednn_name(own->library);
+    p->implementation = onednn_name(own->library);
     p->run = library_run_parts;
     *out = true;
     return OK;
@@ -217,7 +217,7 @@ Status *matmul_choose_library(Prepare *p, const GemmShape *shape, int threads) {
         pack_for_loops(p, shape);
     if (!own->library && !own->packed && !own->packs)
         return OK;
-    p->how = own->packs ? "loops, packed" : onednn_name(own->packed ? own->packed : own->library);
+    p->implementation = own->packs ? "loops, packed" : onednn_name(own->packed ? own->packed : own->library);
     p->run = library_run;
     return OK;
 }

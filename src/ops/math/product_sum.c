@@ -56,7 +56,7 @@ static Status *choose_library(Prepare *p, ProductSum *s, size_t *work) {
     TRY(prepare_cleanup(p, free_library, s->library));
     size_t wanted = onednn_scratch(s->library);
     *work = wanted > *work ? wanted : *work;
-    p->how = onednn_name(s->library);
+    p->implementation = onednn_name(s->library);
     return OK;
 }
 
@@ -101,7 +101,7 @@ Status *product_sum_prepare(Prepare *p, int first, ProductUse use, ProductSum *s
     NEED(gemm_prepare(dtype, &shape, 1, 0, 0, 0, use == PRODUCT_ADDED ? threads : 1, &s->plan), UNIMPLEMENTED,
          "no kernel for type %s", dtype_name(dtype));
     size_t work = s->plan.scratch;
-    p->how = "loops";
+    p->implementation = "loops";
     if (use != PRODUCT_ADDED)
         TRY(choose_library(p, s, &work));
     if (terms > 1) {

@@ -82,7 +82,7 @@ static Status *plan_reduction(Prepare *p, ReduceOp op, uint32_t axes) {
          dtype_name(in->dtype));
     if (own->plan.folded == 1 && op != REDUCE_NORM && op != REDUCE_SQUARES) {
         p->run = same_run;
-        p->same = 1;
+        p->equal_input = 1;
     }
     p->scratch = reduce_scratch(&own->plan);
     int64_t count = shape_count(&in->shape), each = own->plan.load ? 400 : 20 * (int64_t)dtype_size(in->dtype);

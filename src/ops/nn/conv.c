@@ -103,7 +103,7 @@ Status *conv_prepare_op(Prepare *p) {
         *conv_within(conv) = conv_wanted_simply(conv);
     NEED(conv_prepare(row->pass, compute, &conv->window, &conv->plan), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(dtype));
-    p->how = "loops";
+    p->implementation = "loops";
     lanes_prepare(p, conv->plan.scratch, conv->plan.units, &conv->lanes);
     conv->unit_cost = conv->plan.units ? max_i64(1, p->cost / conv->plan.units) : 1;
     return OK;

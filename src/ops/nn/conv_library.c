@@ -90,7 +90,7 @@ Status *conv_prepare_library(Prepare *p, Conv *conv, int64_t multiplications) {
                         &conv->packing);
     conv->at_library = round_up(p->scratch, 64);
     p->scratch = conv->at_library + onednn_scratch(conv->library) + 64;
-    p->how = onednn_name(conv->library);
+    p->implementation = onednn_name(conv->library);
     p->run = run_library;
     return OK;
 }

@@ -77,7 +77,7 @@ bool conv_prepare_winograd(Prepare *p, Conv *conv) {
     conv->at_partial = round_up(p->scratch, 64);
     p->scratch = conv->at_partial + plan->partial;
     lanes_prepare(p, plan->scratch, plan->units, &conv->lanes);
-    p->how = "winograd";
+    p->implementation = "winograd";
     p->run = run_winograd;
     return true;
 }

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "autodiff/autodiff.h"
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 #include "plan/passes_test.h"
 
 static Output conv(Output x, int64_t in, int64_t filters) {

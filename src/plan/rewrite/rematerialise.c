@@ -3,12 +3,12 @@
 // What a backward pass reads of the forward pass is most of a step's memory. Some of it comes, by one pass over memory,
 // from what is kept anyway: a normalised image from the image. Rewrites say which (REWRITE_REMATERIALISE). In front of
 // the late readers stands a node that is another name for the value; whether it computes it instead is for the
-// specialisation to say, which knows the sizes (plan/recompute_choose.c). Wherever nothing is fixed it stays a name.
+// specialisation to say, which knows the sizes (plan/recompute_choose.c). Where nothing is specialised it stays a name.
 #include <stdlib.h>
 
 #include "plan/rewrite/rewrite.h"
 
-enum { MOST_READERS = 16, LEAST_BETWEEN = 8 };  // nodes that run between an early reader and a late one
+enum { MOST_READERS = 16, LEAST_BETWEEN = 8 };  // nodes that run between an early reader and a dynamic one
 
 typedef struct {
     Draft *draft;
@@ -73,7 +73,8 @@ static int32_t first_late(const Draft *draft, const Node *node, int32_t *early) 
 // What only renames would share the memory of both.
 static bool late_readers_compute(const Node *node, int32_t late) {
     for (size_t i = 0; i < node->uses.n; i++)
-        if (reads_data(&node->uses.p[i], 0) && node->uses.p[i].node->mark >= late && node_op(node->uses.p[i].node)->alias)
+        if (reads_data(&node->uses.p[i], 0) && node->uses.p[i].node->mark >= late &&
+            node_op(node->uses.p[i].node)->alias)
             return false;
     return true;
 }

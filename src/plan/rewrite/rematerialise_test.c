@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "autodiff/autodiff.h"
-#include "plan/fixed.h"
+#include "plan/specialisation.h"
 #include "plan/plan_test.h"
 
 enum { ALL = BIT(PASSES) - 1, CHANNELS = 32, MOST = 16 };
@@ -75,7 +75,7 @@ static void differentiate(Net *net, Output loss, const Output *dy) {
     GOOD(autodiff_gradients(graph, STR("g"), &loss, 1, net->filters, net->n, dy, net->gradients));
 }
 
-static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Output *more, const Tensor *fed,
+static Specialisation *fixed_of(Session *session, const Net *net, int n_more, const Output *more, const Tensor *fed,
                        Plan **out_plan) {
     Output fetches[2 * MOST];
     for (int i = 0; i < net->n; i++)
@@ -83,10 +83,10 @@ static Fixed *fixed_of(Session *session, const Net *net, int n_more, const Outpu
     for (int i = 0; i < n_more; i++)
         fetches[net->n + i] = more[i];
     StepSignature step = {.feeds = &net->x, .fetches = fetches, .n_feeds = 1, .n_fetches = net->n + n_more};
-    Fixed *fixed;
+    Specialisation *specialisation;
     GOOD(session_plan(session, &step, out_plan));
-    GOOD(fixed_make(*out_plan, &fed, NULL, &fixed));
-    return fixed;
+    GOOD(specialisation_make(*out_plan, &fed, NULL, &specialisation));
+    return specialisation;
 }
 
 static void run(Session *session, const Net *net, const Tensor *fed, Tensor *out) {
@@ -104,10 +104,10 @@ static void expect_same(const Net *net, Tensor *want, Tensor *got) {
 static size_t bound_without(const Net *net, int threads, const Tensor *fed) {
     Plan *plan;
     Session *session = session_with(ALL & ~BIT(PASS_REMATERIALISE), threads);
-    Fixed *fixed = fixed_of(session, net, 0, NULL, fed, &plan);
-    size_t bound = fixed->packed[HOST_MEMORY].lower_bound;
-    ck_assert_int_eq(fixed->n_recomputed, 0);
-    fixed_release(fixed);
+    Specialisation *specialisation = fixed_of(session, net, 0, NULL, fed, &plan);
+    size_t bound = specialisation->packed[HOST_MEMORY].lower_bound;
+    ck_assert_int_eq(specialisation->n_recomputed, 0);
+    specialisation_release(specialisation);
     plan_release(plan);
     session_free(session);
     return bound;
@@ -123,16 +123,16 @@ static int recomputed(const Net *net, int64_t batch) {
     for (int threads = 1; threads <= 2; threads++) {
         Plan *plan;
         session = session_with(ALL, threads);
-        Fixed *fixed = fixed_of(session, net, 0, NULL, &fed, &plan);
-        n = fixed->n_recomputed;
-        const Packed *packed = &fixed->packed[HOST_MEMORY];
-        ck_assert_uint_eq(packed->lower_bound + fixed->recompute_saves, bound_without(net, threads, &fed));
+        Specialisation *specialisation = fixed_of(session, net, 0, NULL, &fed, &plan);
+        n = specialisation->n_recomputed;
+        const Packed *packed = &specialisation->packed[HOST_MEMORY];
+        ck_assert_uint_eq(packed->lower_bound + specialisation->recompute_saves, bound_without(net, threads, &fed));
         ck_assert_uint_le(packed->bytes, packed->lower_bound + packed->lower_bound / 10);
         for (int turn = 0; turn < 2; turn++) {
             run(session, net, &fed, got);
             expect_same(net, want, got);
         }
-        fixed_release(fixed);
+        specialisation_release(specialisation);
         plan_release(plan);
         session_free(session);
     }
@@ -214,20 +214,20 @@ START_TEST(what_is_fetched_is_kept) {
         if (graph->nodes.p[i] && str_is(graph->nodes.p[i]->type->name, "Relu"))
             fetched[n++] = (Output){graph->nodes.p[i], 0};
     Plan *plan;
-    Fixed *fixed = fixed_of(session, &net, n, fetched, &fed, &plan);
+    Specialisation *specialisation = fixed_of(session, &net, n, fetched, &fed, &plan);
     ck_assert_int_eq(n, 8);
-    ck_assert_int_eq(fixed->n_recomputed, 0);
-    fixed_release(fixed);
+    ck_assert_int_eq(specialisation->n_recomputed, 0);
+    specialisation_release(specialisation);
     plan_release(plan);
     session_free(session);
     tensor_clear(&fed);
 }
 END_TEST
 
-// ---------------------------------------- the rest of a step runs late
+// ---------------------------------------- the rest of a step runs dynamically
 
-// Between the passes a variable is read, which has a new shape in the second step: the backward pass then runs late,
-// over values that were not kept.
+// Between the passes a variable is read, which has a new shape in the second step: the backward pass then runs
+// dynamically, over values that were not kept.
 START_TEST(a_late_rest_finds_its_values) {
     Formula *f = &formula;
     Net net = {.training = true};
@@ -245,9 +245,9 @@ START_TEST(a_late_rest_finds_its_values) {
     for (int way = 0; way < 2; way++) {
         Session *session = session_with(way ? ALL : ALL & ~BIT(PASS_REMATERIALISE), 1);
         Plan *plan;
-        Fixed *fixed = fixed_of(session, &net, 0, NULL, &fed, &plan);
-        ck_assert_int_eq(fixed->n_recomputed > 2, way);
-        fixed_release(fixed);
+        Specialisation *specialisation = fixed_of(session, &net, 0, NULL, &fed, &plan);
+        ck_assert_int_eq(specialisation->n_recomputed > 2, way);
+        specialisation_release(specialisation);
         plan_release(plan);
         for (int turn = 0; turn < 4; turn++) {
             Node *set = turn % 2 ? narrow : wide;

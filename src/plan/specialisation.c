@@ -1,4 +1,4 @@
-// Fixed — see fixed.h: the partial evaluation of a plan for given feed shapes.
+// Specialisation — see specialisation.h: the partial evaluation of a plan for given feed shapes.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -69,7 +69,7 @@ static bool compute(Specialising *s, const PlanNode *p) {
         good = results[i].buffer && tensor_bytes(&results[i]) <= SMALL_VALUE;
     for (int i = 0; i < p->binding.n_out; i++) {
         if (good) {
-            s->fixed->values[p->out + i] = results[i];
+            s->result->values[p->out + i] = results[i];
             s->known[p->out + i] = results[i];
         } else {
             tensor_clear(&results[i]);
@@ -90,9 +90,9 @@ static void foretell_received(const Specialising *s, const PlanNode *p) {
     }
 }
 
-// A late node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes are
-// what their first values are.
-static NodeMode late(const Specialising *s, const PlanNode *p) {
+// A dynamic node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes
+// are what their first values are.
+static NodeMode leave_dynamic(const Specialising *s, const PlanNode *p) {
     if (p->flow == FLOW_RECV && !s->seen)
         foretell_received(s, p);
     for (int out = 0; out < p->binding.n_out && p->flow == FLOW_LOOP && !s->seen; out++) {
@@ -103,7 +103,7 @@ static NodeMode late(const Specialising *s, const PlanNode *p) {
     return NODE_DYNAMIC;
 }
 
-// A list of tensors is changed in place where nobody else has it, which only the late way can tell.
+// A list of tensors is changed in place where nobody else has it, which only the dynamic way can tell.
 static bool changes_objects(const Specialising *s, const PlanNode *p) {
     bool in_place = false;
     for (int i = 0; i < p->binding.n_in; i++)
@@ -126,7 +126,7 @@ static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared
     if (!status)
         status = prepared->run(&kernel);
     if (!status)
-        s->fixed->values[p->out] = s->known[p->out] = result;
+        s->result->values[p->out] = s->known[p->out] = result;
     else
         tensor_clear(&result);
     status_free(status);
@@ -134,7 +134,7 @@ static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared
 
 static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     const PlanNode *p = &s->plan->nodes[i];
-    Fixed *fixed = s->fixed;
+    Specialisation *specialisation = s->result;
     if (p->flow == FLOW_ARG)
         return NODE_KNOWN;
     if (p->constant) {
@@ -146,58 +146,59 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     }
     gather_inputs(s, p, handles);
     if (p->binding.start || p->flow != FLOW_NONE || !shapes_known(s, p))
-        return late(s, p);
+        return leave_dynamic(s, p);
     if (may_compute(s, p) && compute(s, p))
         return NODE_KNOWN;
     Status *status =
-        prepared_init_in(&fixed->arena, &fixed->prepared[i], &p->binding, s->in, s->plan->threads);
-    bool good = !status && fixed->prepared[i].reusable;
+        prepared_init_in(&specialisation->arena, &specialisation->prepared[i], &p->binding, s->in, s->plan->threads);
+    bool good = !status && specialisation->prepared[i].reusable;
     status_free(status);
     for (int out = 0; good && out < p->binding.n_out; out++)
-        good = shape_is_known(&fixed->prepared[i].out[out]);
+        good = shape_is_known(&specialisation->prepared[i].out[out]);
     for (int out = 0; good && out < p->binding.n_out; out++)
-        s->known[p->out + out].shape = fixed->prepared[i].out[out];
+        s->known[p->out + out].shape = specialisation->prepared[i].out[out];
     if (good && !changes_objects(s, p)) {
-        foresee(s, p, &fixed->prepared[i]);
+        foresee(s, p, &specialisation->prepared[i]);
         return NODE_SPECIALISED;
     }
-    prepared_clear(&fixed->prepared[i]);
-    return good ? NODE_DYNAMIC : late(s, p);
+    prepared_clear(&specialisation->prepared[i]);
+    return good ? NODE_DYNAMIC : leave_dynamic(s, p);
 }
 
 // ---- what to run
 
 static void list_runs(Specialising *s) {
     const Plan *plan = s->plan;
-    Fixed *fixed = s->fixed;
+    Specialisation *specialisation = s->result;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        int32_t same = specialising_same(s, i);
+        int32_t same = specialising_equal_input(s, i);
         bool renames = specialising_renames(s, i) ||
-                       (same >= 0 && fixed->offsets[same] != IN_NO_ARENA &&
-                        fixed->offsets[same] + (int64_t)fixed->prepared[i].making->same_at == fixed->offsets[p->out]);
+                       (same >= 0 && specialisation->offsets[same] != IN_NO_ARENA &&
+                        specialisation->offsets[same] + (int64_t)specialisation->prepared[i].making->equal_at ==
+                            specialisation->offsets[p->out]);
         for (int out = 0; out < p->binding.n_out; out++)
-            renames &= fixed->offsets[p->out + out] != IN_NO_ARENA;
-        if (fixed->modes[i] == NODE_SPECIALISED && renames)
-            fixed->modes[i] = NODE_KNOWN;
-        if (fixed->modes[i] == NODE_KNOWN)
+            renames &= specialisation->offsets[p->out + out] != IN_NO_ARENA;
+        if (specialisation->modes[i] == NODE_SPECIALISED && renames)
+            specialisation->modes[i] = NODE_KNOWN;
+        if (specialisation->modes[i] == NODE_KNOWN)
             continue;
-        fixed->run[fixed->n_run++] = i;
-        if (fixed->modes[i] == NODE_DYNAMIC || (p->binding.op->flags & OP_DYNAMIC_SHAPE))
+        specialisation->run[specialisation->n_run++] = i;
+        if (specialisation->modes[i] == NODE_DYNAMIC || (p->binding.op->flags & OP_DYNAMIC_SHAPE))
             continue;
         for (int out = 0; out < p->binding.n_out; out++)
-            if (fixed->offsets[p->out + out] == IN_NO_ARENA && plan->slots[p->out + out].root == p->out + out &&
-                !fixed->values[p->out + out].buffer)
-                fixed->fresh[fixed->n_fresh++] = p->out + out;
+            if (specialisation->offsets[p->out + out] == IN_NO_ARENA &&
+                plan->slots[p->out + out].root == p->out + out && !specialisation->values[p->out + out].buffer)
+                specialisation->fresh[specialisation->n_fresh++] = p->out + out;
     }
 }
 
-static Status *size_fresh(const Plan *plan, Fixed *fixed) {
-    fixed->fresh_bytes = ARENA_ARRAY(&fixed->arena, size_t, fixed->n_fresh);
-    NEED_MEMORY(fixed->fresh_bytes);
-    for (int32_t i = 0; i < fixed->n_fresh; i++) {
-        int32_t slot = fixed->fresh[i];
-        TRY(shape_bytes(&fixed->shapes[slot], plan->slots[slot].dtype, &fixed->fresh_bytes[i]));
+static Status *size_fresh(const Plan *plan, Specialisation *specialisation) {
+    specialisation->fresh_bytes = ARENA_ARRAY(&specialisation->arena, size_t, specialisation->n_fresh);
+    NEED_MEMORY(specialisation->fresh_bytes);
+    for (int32_t i = 0; i < specialisation->n_fresh; i++) {
+        int32_t slot = specialisation->fresh[i];
+        TRY(shape_bytes(&specialisation->shapes[slot], plan->slots[slot].dtype, &specialisation->fresh_bytes[i]));
     }
     return OK;
 }
@@ -211,7 +212,8 @@ static bool has_branches(const Specialising *s, int64_t *finish) {
         return false;
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
-        int64_t cost = s->fixed->modes[i] == NODE_SPECIALISED ? min_i64(prepared_cost(&s->fixed->prepared[i]), INT32_MAX) : 0;
+        int64_t cost =
+            s->result->modes[i] == NODE_SPECIALISED ? min_i64(prepared_cost(&s->result->prepared[i]), INT32_MAX) : 0;
         finish[i] += cost >= TUNED_NODE_AWAY ? cost : 0;
         total += cost >= TUNED_NODE_AWAY ? cost : 0;
         longest = max_i64(longest, finish[i]);
@@ -221,25 +223,27 @@ static bool has_branches(const Specialising *s, int64_t *finish) {
     return total - longest >= TUNED_NODE_AWAY;
 }
 
-static Status *fixed_arrays(Fixed *fixed, const Plan *plan, const Tensor *const *feeds) {
-    Arena *arena = &fixed->arena;
-    fixed->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_keys);
-    fixed->modes = ARENA_ARRAY(arena, NodeMode, plan->n_nodes);
-    fixed->prepared = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
-    fixed->shapes = ARENA_ARRAY(arena, Shape, plan->n_slots);
-    fixed->values = ARENA_ARRAY(arena, Tensor, plan->n_slots);
-    fixed->offsets = ARENA_ARRAY(arena, int64_t, plan->n_slots);
-    fixed->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
-    fixed->recomputed = ARENA_ARRAY(arena, bool, plan->n_nodes);
-    fixed->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
-    fixed->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
-    fixed->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
-    fixed->packed = ARENA_ARRAY(arena, Packed, plan->n_memories);
-    NEED_MEMORY(fixed->feed_shapes && fixed->modes && fixed->prepared && fixed->shapes && fixed->values &&
-                fixed->offsets && fixed->scratch && fixed->recomputed && fixed->run && fixed->fresh && fixed->lent && fixed->packed);
+static Status *specialisation_arrays(Specialisation *specialisation, const Plan *plan, const Tensor *const *feeds) {
+    Arena *arena = &specialisation->arena;
+    specialisation->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_keys);
+    specialisation->modes = ARENA_ARRAY(arena, NodeMode, plan->n_nodes);
+    specialisation->prepared = ARENA_ARRAY(arena, Prepared, plan->n_nodes);
+    specialisation->shapes = ARENA_ARRAY(arena, Shape, plan->n_slots);
+    specialisation->values = ARENA_ARRAY(arena, Tensor, plan->n_slots);
+    specialisation->offsets = ARENA_ARRAY(arena, int64_t, plan->n_slots);
+    specialisation->scratch = ARENA_ARRAY(arena, int64_t, plan->n_nodes);
+    specialisation->recomputed = ARENA_ARRAY(arena, bool, plan->n_nodes);
+    specialisation->run = ARENA_ARRAY(arena, int32_t, plan->n_nodes);
+    specialisation->fresh = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    specialisation->lent = ARENA_ARRAY(arena, int32_t, plan->n_slots);
+    specialisation->packed = ARENA_ARRAY(arena, Packed, plan->n_memories);
+    NEED_MEMORY(specialisation->feed_shapes && specialisation->modes && specialisation->prepared &&
+                specialisation->shapes && specialisation->values && specialisation->offsets &&
+                specialisation->scratch && specialisation->recomputed && specialisation->run && specialisation->fresh &&
+                specialisation->lent && specialisation->packed);
     for (int i = 0; i < plan->n_keys; i++)
-        fixed->feed_shapes[i] = feeds[i]->shape;
-    fixed->hash = fixed_hash(plan, feeds);
+        specialisation->feed_shapes[i] = feeds[i]->shape;
+    specialisation->hash = specialisation_hash(plan, feeds);
     return OK;
 }
 
@@ -279,78 +283,80 @@ static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena
     NEED_MEMORY(s->known && s->in && s->out && s->last && s->owner && s->at && s->in_pieces && handles);
     tell_shapes(s, feeds);
     for (int32_t i = 0; i < plan->n_nodes; i++)
-        s->fixed->modes[i] = specialise(s, i, handles);
+        s->result->modes[i] = specialise(s, i, handles);
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        s->fixed->shapes[slot] = s->known[slot].shape;
+        s->result->shapes[slot] = s->known[slot].shape;
     int64_t *finish = ARENA_ARRAY(scratch, int64_t, plan->n_nodes);
     NEED_MEMORY(finish);
-    s->fixed->branches = has_branches(s, finish);
+    s->result->branches = has_branches(s, finish);
     TRY(specialising_pack(s));
     list_runs(s);
-    return size_fresh(plan, s->fixed);
+    return size_fresh(plan, s->result);
 }
 
-static void log_fixed(const Plan *plan, const Fixed *fixed, int64_t began) {
+static void log_specialisation(const Plan *plan, const Specialisation *specialisation, int64_t began) {
     if (!log_reaches(LOG_INFO))
         return;
     AUTO(text) Text shapes = {0};
     for (int32_t i = 0; i < plan->n_keys; i++)
-        text_format(&shapes, "%s%s", i ? ", " : "", shape_text(&fixed->feed_shapes[i]));
-    int32_t late = 0;
+        text_format(&shapes, "%s%s", i ? ", " : "", shape_text(&specialisation->feed_shapes[i]));
+    int32_t n_dynamic = 0;
     for (int32_t i = 0; i < plan->n_nodes; i++)
-        late += fixed->modes[i] == NODE_DYNAMIC;
-    log_write(LOG_INFO, "specialised for shapes %.*s in %.2f ms: %d of %d nodes to run, %d of them late, %zu bytes packed",
-              STR_ARGS(text_str(&shapes)), (double)(clock_now() - began) / CLOCK_MS, fixed->n_run, plan->n_nodes, late,
-              fixed->packed[HOST_MEMORY].bytes);
+        n_dynamic += specialisation->modes[i] == NODE_DYNAMIC;
+    log_write(LOG_INFO,
+              "specialised for shapes %.*s in %.2f ms: %d of %d nodes to run, %d of them dynamic, %zu bytes packed",
+              STR_ARGS(text_str(&shapes)), (double)(clock_now() - began) / CLOCK_MS, specialisation->n_run,
+              plan->n_nodes, n_dynamic, specialisation->packed[HOST_MEMORY].bytes);
 }
 
-Status *fixed_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Fixed **out) {
+Status *specialisation_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Specialisation **out) {
     int64_t began = clock_now();
-    Fixed *fixed = buffer_shall_fail() ? NULL : calloc(1, sizeof *fixed);
-    NEED(fixed, RESOURCE_EXHAUSTED, "out of memory for the specialisation of a plan");
-    atomic_init(&fixed->references, 1);
+    Specialisation *specialisation = buffer_shall_fail() ? NULL : calloc(1, sizeof *specialisation);
+    NEED(specialisation, RESOURCE_EXHAUSTED, "out of memory for the specialisation of a plan");
+    atomic_init(&specialisation->references, 1);
     AUTO(arena) Arena scratch = {0};
-    Specialising s = {.plan = plan, .fixed = fixed, .seen = seen,
+    Specialising s = {.plan = plan, .result = specialisation, .seen = seen,
                       .context = {.threads = 1, .deadline = NO_DEADLINE}};
-    Status *status = fixed_arrays(fixed, plan, feeds);
+    Status *status = specialisation_arrays(specialisation, plan, feeds);
     if (!status)
         status = specialise_all(&s, feeds, &scratch);
     if (status) {
-        if (!fixed->values || !fixed->prepared) {
-            arena_clear(&fixed->arena);
-            free(fixed);
+        if (!specialisation->values || !specialisation->prepared) {
+            arena_clear(&specialisation->arena);
+            free(specialisation);
             return status;
         }
     }
-    fixed->plan_slots = plan->n_slots;
-    fixed->plan_nodes = plan->n_nodes;
-    fixed->bytes = fixed->arena.used;  // the packed memory is the steps', one for all of their specialisations
+    specialisation->plan_slots = plan->n_slots;
+    specialisation->plan_nodes = plan->n_nodes;
+    specialisation->bytes =
+        specialisation->arena.used;  // the packed memory is the steps', one for all of their specialisations
     if (status) {
-        fixed_release(fixed);
+        specialisation_release(specialisation);
     } else {
-        log_fixed(plan, fixed, began);
-        *out = fixed;
+        log_specialisation(plan, specialisation, began);
+        *out = specialisation;
     }
     return status;
 }
 
-Fixed *fixed_retain(Fixed *fixed) {
-    atomic_fetch_add(&fixed->references, 1);
-    return fixed;
+Specialisation *specialisation_retain(Specialisation *specialisation) {
+    atomic_fetch_add(&specialisation->references, 1);
+    return specialisation;
 }
 
-void fixed_release(Fixed *fixed) {
-    if (!fixed || atomic_fetch_sub(&fixed->references, 1) != 1)
+void specialisation_release(Specialisation *specialisation) {
+    if (!specialisation || atomic_fetch_sub(&specialisation->references, 1) != 1)
         return;
-    for (int32_t i = 0; i < fixed->plan_slots; i++)
-        tensor_clear(&fixed->values[i]);
-    for (int32_t i = 0; i < fixed->plan_nodes; i++)
-        prepared_clear(&fixed->prepared[i]);
-    arena_clear(&fixed->arena);
-    free(fixed);
+    for (int32_t i = 0; i < specialisation->plan_slots; i++)
+        tensor_clear(&specialisation->values[i]);
+    for (int32_t i = 0; i < specialisation->plan_nodes; i++)
+        prepared_clear(&specialisation->prepared[i]);
+    arena_clear(&specialisation->arena);
+    free(specialisation);
 }
 
-uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys) {
+uint64_t specialisation_hash(const Plan *plan, const Tensor *const *keys) {
     uint64_t hash = 0;
     for (int i = 0; i < plan->n_keys; i++) {
         const Shape *shape = &keys[i]->shape;
@@ -361,9 +367,9 @@ uint64_t fixed_hash(const Plan *plan, const Tensor *const *keys) {
     return hash ^ (hash >> 32);
 }
 
-bool fixed_fits(const Fixed *fixed, const Plan *plan, const Tensor *const *keys) {
+bool specialisation_fits(const Specialisation *specialisation, const Plan *plan, const Tensor *const *keys) {
     for (int i = 0; i < plan->n_keys; i++)
-        if (!shape_equal(&fixed->feed_shapes[i], &keys[i]->shape))
+        if (!shape_equal(&specialisation->feed_shapes[i], &keys[i]->shape))
             return false;
     return true;
 }

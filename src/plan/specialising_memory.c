@@ -1,4 +1,4 @@
-// Fixed memory — which values of a specialisation share memory, how long each is needed, and where it lies.
+// Specialisation memory — which values of a specialisation share memory, how long each is needed, and where it lies.
 #include <stdlib.h>
 
 #include "plan/specialising.h"
@@ -23,15 +23,15 @@ bool specialising_in_arena(const Specialising *s, int32_t root) {
     if (slot->producer < 0 || slot->escapes || specialising_root(s, root) != root || !dtype_is_plain(slot->dtype))
         return false;
     const PlanNode *p = &s->plan->nodes[slot->producer];
-    return s->fixed->modes[slot->producer] == NODE_SPECIALISED && !(p->binding.op->flags & OP_DYNAMIC_SHAPE) &&
-           (p->binding.device->type->host || slot->memory != HOST_MEMORY) && !s->fixed->values[root].buffer;
+    return s->result->modes[slot->producer] == NODE_SPECIALISED && !(p->binding.op->flags & OP_DYNAMIC_SHAPE) &&
+           (p->binding.device->type->host || slot->memory != HOST_MEMORY) && !s->result->values[root].buffer;
 }
 
 // What is computed again is computed from the inputs behind the first; else it is the first. What is read for its shape
 // alone may be gone: the specialisation knows the shape.
 static bool reads(const Specialising *s, int32_t i, int input) {
     const Binding *binding = &s->plan->nodes[i].binding;
-    if (s->fixed->modes[i] == NODE_SPECIALISED && (binding->in_flags[input] & EDGE_SHAPE_ONLY))
+    if (s->result->modes[i] == NODE_SPECIALISED && (binding->in_flags[input] & EDGE_SHAPE_ONLY))
         return false;
     if (!(binding->op->flags & OP_RECOMPUTES))
         return true;
@@ -47,7 +47,7 @@ static void find_last_uses(Specialising *s) {
         s->last[slot] = plan->slots[slot].producer;
     }
     for (int32_t i = 0; i < plan->n_nodes; i++) {
-        if (s->fixed->modes[i] == NODE_KNOWN && !specialising_renames(s, i))
+        if (s->result->modes[i] == NODE_KNOWN && !specialising_renames(s, i))
             continue;
         for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
             if (reads(s, i, in))
@@ -55,12 +55,12 @@ static void find_last_uses(Specialising *s) {
     }
 }
 
-int32_t specialising_same(const Specialising *s, int32_t i) {
+int32_t specialising_equal_input(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_SPECIALISED || p->binding.n_out != 1 || !p->binding.direct ||
-        !s->fixed->prepared[i].making->same)
+    if (s->result->modes[i] != NODE_SPECIALISED || p->binding.n_out != 1 || !p->binding.direct ||
+        !s->result->prepared[i].making->equal_input)
         return -1;
-    return s->plan->in_slots[p->in + s->fixed->prepared[i].making->same - 1];
+    return s->plan->in_slots[p->in + s->result->prepared[i].making->equal_input - 1];
 }
 
 static bool is_all_of(const Specialising *s, int32_t root, int32_t slot) {
@@ -84,8 +84,9 @@ static void share(Specialising *s, int32_t root, int64_t at, int32_t out) {
 static bool is_fresh(const Specialising *s, int32_t slot) {
     const PlanSlot *info = &s->plan->slots[slot];
     const PlanNode *p = &s->plan->nodes[info->producer];
-    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) && !(p->binding.op->flags & OP_DYNAMIC_SHAPE) &&
-           !p->binding.start && p->binding.device->type->host && !s->fixed->values[slot].buffer;
+    return info->escapes && info->root == slot && dtype_is_plain(info->dtype) &&
+           !(p->binding.op->flags & OP_DYNAMIC_SHAPE) && !p->binding.start && p->binding.device->type->host &&
+           !s->result->values[slot].buffer;
 }
 
 // No other input of the node is another part of the same memory.
@@ -101,19 +102,19 @@ static bool reads_alone(const Specialising *s, int32_t i, int in) {
     return true;
 }
 
-// Output 0 of a fixed node lies where an input lies that it equals, or is a piece of, or takes over the memory of one
-// that dies there. Where it escapes, that input lies in its buffer from the beginning.
+// Output 0 of a specialised node lies where an input lies that it equals, or is a piece of, or takes over the memory of
+// one that dies there. Where it escapes, that input lies in its buffer from the beginning.
 static void share_memory(Specialising *s, int32_t i) {
     const Plan *plan = s->plan;
     const PlanNode *p = &plan->nodes[i];
-    if (s->fixed->modes[i] != NODE_SPECIALISED || !p->binding.n_out)
+    if (s->result->modes[i] != NODE_SPECIALISED || !p->binding.n_out)
         return;
     bool arena = specialising_in_arena(s, p->out);
     if (!arena && !is_fresh(s, p->out))
         return;
-    int32_t same = arena ? specialising_same(s, i) : -1;
+    int32_t same = arena ? specialising_equal_input(s, i) : -1;
     if (same >= 0 && specialising_in_arena(s, specialising_owner(s, same))) {
-        int64_t at = specialising_place(s, same) + (int64_t)s->fixed->prepared[i].making->same_at;
+        int64_t at = specialising_place(s, same) + (int64_t)s->result->prepared[i].making->equal_at;
         share(s, specialising_owner(s, same), at, p->out);
         return;
     }
@@ -157,9 +158,9 @@ Status *specialising_intervals(Specialising *s, int16_t memory, Interval *interv
         who[n++] = slot;
     }
     for (int32_t i = 0; i < plan->n_nodes; i++) {
-        if (s->fixed->modes[i] == NODE_SPECIALISED && s->fixed->prepared[i].scratch && !specialising_renames(s, i) &&
+        if (s->result->modes[i] == NODE_SPECIALISED && s->result->prepared[i].scratch && !specialising_renames(s, i) &&
             plan_memory_of(plan, plan->nodes[i].binding.device) == memory) {
-            intervals[n] = (Interval){.first = i, .last = i, .bytes = s->fixed->prepared[i].scratch};
+            intervals[n] = (Interval){.first = i, .last = i, .bytes = s->result->prepared[i].scratch};
             who[n++] = -1 - i;
         }
     }
@@ -168,34 +169,34 @@ Status *specialising_intervals(Specialising *s, int16_t memory, Interval *interv
 }
 
 static Status *pack_memory(Specialising *s, int16_t memory, Interval *intervals, int32_t *who) {
-    Fixed *fixed = s->fixed;
+    Specialisation *result = s->result;
     int n;
     TRY(specialising_intervals(s, memory, intervals, who, &n));
-    TRY(memory_pack(intervals, n, &fixed->packed[memory].bytes, &fixed->packed[memory].lower_bound));
+    TRY(memory_pack(intervals, n, &result->packed[memory].bytes, &result->packed[memory].lower_bound));
     for (int i = 0; i < n; i++) {
         if (who[i] >= 0)
-            fixed->offsets[who[i]] = intervals[i].offset;
+            result->offsets[who[i]] = intervals[i].offset;
         else
-            fixed->scratch[-1 - who[i]] = intervals[i].offset;
+            result->scratch[-1 - who[i]] = intervals[i].offset;
     }
     return OK;
 }
 
 static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
     const Plan *plan = s->plan;
-    Fixed *fixed = s->fixed;
+    Specialisation *result = s->result;
     for (int32_t slot = 0; slot < plan->n_slots; slot++)
-        fixed->offsets[slot] = IN_NO_ARENA;
+        result->offsets[slot] = IN_NO_ARENA;
     for (int32_t i = 0; i < plan->n_nodes; i++)
-        fixed->scratch[i] = IN_NO_ARENA;
+        result->scratch[i] = IN_NO_ARENA;
     for (int32_t m = 0; m < plan->n_memories; m++)
         TRY(pack_memory(s, (int16_t)m, intervals, who));
     for (int32_t slot = 0; slot < plan->n_slots; slot++) {
         int32_t root = specialising_owner(s, slot);
         bool whole = plan->slots[slot].root == slot;
-        fixed->lent[slot] = root != slot && whole && !specialising_in_arena(s, root) ? root : -1;
+        result->lent[slot] = root != slot && whole && !specialising_in_arena(s, root) ? root : -1;
         if (specialising_in_arena(s, root) && (specialising_in_arena(s, slot) || !whole))
-            fixed->offsets[slot] = fixed->offsets[root] + specialising_place(s, slot);
+            result->offsets[slot] = result->offsets[root] + specialising_place(s, slot);
     }
     return OK;
 }
