@@ -78,19 +78,27 @@ Status *disk_read_at(int fd, uint64_t offset, void *out, size_t n, Str path) {
     return OK;
 }
 
+Status *disk_read_some(int fd, void *out, size_t n, Str path, size_t *out_got) {
+    ssize_t got;
+    do {
+        got = read(fd, out, n < (1u << 30) ? n : (1u << 30));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return SYSTEM_ERROR(path);
+    *out_got = (size_t)got;
+    return OK;
+}
+
 // Special files have no size beforehand, so reading goes on until there is no more.
 static Status *read_all(int fd, uint64_t size, Text *out, Str path) {
     size_t step = size < (1u << 30) ? (size_t)size + 1 : (size_t)1 << 30;
     for (;;) {
         NEED_MEMORY(text_reserve(out, step));
-        ssize_t got = read(fd, out->p + out->n, step);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return SYSTEM_ERROR(path);
+        size_t got;
+        TRY(disk_read_some(fd, out->p + out->n, step, path, &got));
         if (got == 0)
             break;
-        out->n += (size_t)got;
+        out->n += got;
         step = step < 4096 ? 4096 : step;
     }
     out->p[out->n] = 0;

@@ -27,6 +27,8 @@ void disk_paths_clear(DiskPaths *paths);
 // A file to read at places. Closed by disk_close.
 FALLIBLE Status *disk_open(Str path, int *out_fd, uint64_t *out_size);
 FALLIBLE Status *disk_read_at(int fd, uint64_t offset, void *out, size_t n, Str path);
+// Some of the next bytes, at most n; none only at the end.
+FALLIBLE Status *disk_read_some(int fd, void *out, size_t n, Str path, size_t *out_got);
 void disk_close(int fd);
 
 // A file under a name of its own beside the final one, until it is committed.
