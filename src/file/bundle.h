@@ -2,7 +2,8 @@
 //
 // Entries are found by name. A variable that was saved in slices has an entry that lists them, and one entry for each.
 // Written so that a crash leaves the old checkpoint or the new one: data first, then the index, each synced and
-// renamed.
+// renamed. Where a checkpoint has the name already, the new data goes under names of its own, and the old data goes
+// when the new index is in place.
 #pragma once
 #include "file/slice.h"
 #include "file/sstable.h"
@@ -36,6 +37,8 @@ static inline void BundleReader_auto(BundleReader *reader) {
 FALLIBLE Status *bundle_find(BundleReader *reader, Str name, BundleEntry *out);
 // The whole tensor, or a slice of it (NULL: whole). DATA_LOSS where a checksum is wrong.
 FALLIBLE Status *bundle_read(BundleReader *reader, Str name, const BundleEntry *entry, const Slice *slice, Tensor *out);
+// Reads everything that a checkpoint holds. What bundle_open and bundle_read say of it.
+FALLIBLE Status *bundle_verify(Str prefix);
 
 typedef struct BundleItem {
     Str key;
@@ -45,6 +48,7 @@ typedef struct BundleItem {
 typedef struct {
     Text prefix;
     DiskWriter data;
+    int32_t n_shards, replaced;   // data files, all but the first empty; those of the checkpoint that was there
     VEC(BundleItem) items;
     Arena arena;
 } BundleWriter;

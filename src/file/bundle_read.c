@@ -136,10 +136,7 @@ static Status *check_sum(uint32_t crc, const BundleEntryProto *entry, Str name) 
 
 static Status *read_plain(BundleReader *reader, const BundleEntry *at, Str name, Str file, Tensor *out) {
     const BundleEntryProto *entry = at->entry;
-    size_t bytes;
-    TRY(shape_bytes(&at->shape, at->dtype, &bytes));
-    NEED((uint64_t)entry->size == bytes, DATA_LOSS, "'%.*s' takes %lld bytes in the checkpoint, but %s%s takes %zu",
-         STR_ARGS(name), (long long)entry->size, dtype_name(at->dtype), shape_text(&at->shape), bytes);
+    size_t bytes = (size_t)entry->size;
     AUTO(tensor) Tensor tensor = {0};
     TRY(tensor_new(at->dtype, at->shape, &tensor));
     if (bytes)
@@ -180,9 +177,6 @@ static Status *parse_strings(Str bytes, const BundleEntry *at, Str name, const T
 
 static Status *read_strings(BundleReader *reader, const BundleEntry *at, Str name, Str file, Tensor *out) {
     const BundleEntryProto *entry = at->entry;
-    int64_t count = shape_count(&at->shape);
-    NEED(count <= entry->size, DATA_LOSS, "'%.*s' has fewer strings than its shape %s says", STR_ARGS(name),
-         shape_text(&at->shape));
     AUTO(text) Text bytes = {0};
     AUTO(tensor) Tensor tensor = {0};
     NEED_MEMORY(text_reserve(&bytes, (size_t)entry->size));
@@ -193,25 +187,40 @@ static Status *read_strings(BundleReader *reader, const BundleEntry *at, Str nam
     return OK;
 }
 
-static Status *read_entry(BundleReader *reader, Str name, const BundleEntry *at, Tensor *out) {
+// Opens the file that the entry lies in. What is read then takes no more memory than is in that file.
+static Status *open_entry(BundleReader *reader, Str name, const BundleEntry *at, Text *file) {
     const BundleEntryProto *entry = at->entry;
-    AUTO(text) Text file = {0};
-    TRY(open_shard(reader, entry->shard_id, &file));
+    TRY(open_shard(reader, entry->shard_id, file));
     uint64_t size = reader->sizes[entry->shard_id];
+    size_t bytes;
     NEED(entry->offset >= 0 && entry->size >= 0 && (uint64_t)entry->offset <= size &&
              (uint64_t)entry->size <= size - (uint64_t)entry->offset,
          OUT_OF_RANGE, "Read less bytes than requested: '%.*s' lies outside the file %.*s", STR_ARGS(name),
-         STR_ARGS(text_str(&file)));
-    if (at->dtype == DT_string)
-        return read_strings(reader, at, name, text_str(&file), out);
+         STR_ARGS(text_str(file)));
+    if (at->dtype == DT_string) {
+        NEED(shape_count(&at->shape) <= entry->size, DATA_LOSS, "'%.*s' has fewer strings than its shape %s says",
+             STR_ARGS(name), shape_text(&at->shape));
+        return OK;
+    }
     NEED(dtype_is_plain(at->dtype), UNIMPLEMENTED, "'%.*s' is of type %s, which is not read", STR_ARGS(name),
          dtype_name(at->dtype));
-    return read_plain(reader, at, name, text_str(&file), out);
+    TRY(shape_bytes(&at->shape, at->dtype, &bytes));
+    NEED((uint64_t)entry->size == bytes, DATA_LOSS, "'%.*s' takes %lld bytes in the checkpoint, but %s%s takes %zu",
+         STR_ARGS(name), (long long)entry->size, dtype_name(at->dtype), shape_text(&at->shape), bytes);
+    return OK;
+}
+
+static Status *read_entry(BundleReader *reader, Str name, const BundleEntry *at, Tensor *out) {
+    AUTO(text) Text file = {0};
+    TRY(open_entry(reader, name, at, &file));
+    return at->dtype == DT_string ? read_strings(reader, at, name, text_str(&file), out)
+                                  : read_plain(reader, at, name, text_str(&file), out);
 }
 
 // ---- slices
 
-static Status *read_slice(BundleReader *reader, Str name, const BundleEntry *whole, const Slice *stored, Tensor *out) {
+static Status *find_slice(BundleReader *reader, Str name, const BundleEntry *whole, const Slice *stored,
+                          BundleEntry *out) {
     AUTO(text) Text key = {0};
     slice_key(name, stored, &key);
     NEED_MEMORY(!key.failed);
@@ -222,7 +231,8 @@ static Status *read_slice(BundleReader *reader, Str name, const BundleEntry *who
     NEED(part.dtype == whole->dtype && shape_equal(&part.shape, &shape), DATA_LOSS,
          "a slice of '%.*s' is %s%s, expected %s%s", STR_ARGS(name), dtype_name(part.dtype), shape_text(&part.shape),
          dtype_name(whole->dtype), shape_text(&shape));
-    return read_entry(reader, name, &part, out);
+    *out = part;
+    return OK;
 }
 
 static bool meet(const Slice *a, const Slice *b) {
@@ -232,34 +242,60 @@ static bool meet(const Slice *a, const Slice *b) {
     return true;
 }
 
+// How many of the wanted elements slice i of the entry has; where it lies.
+static Status *meeting(const BundleEntry *whole, size_t i, const Slice *wanted, Slice *stored, Slice *at,
+                       int64_t *out_count) {
+    TRY(bundle_slice_of(&whole->entry->slices.p[i], stored));
+    TRY(slice_resolve(stored, &whole->shape, at));
+    *out_count = meet(at, wanted) ? 1 : 0;
+    for (int d = 0; d < at->rank && *out_count; d++) {
+        int64_t first = at->start[d] > wanted->start[d] ? at->start[d] : wanted->start[d];
+        int64_t end = at->start[d] + at->length[d], wanted_end = wanted->start[d] + wanted->length[d];
+        *out_count *= (end < wanted_end ? end : wanted_end) - first;  // within the wanted shape, whose count fits
+    }
+    return OK;
+}
+
+// What is not there takes no memory: the slices are counted first.
+static Status *check_slices(BundleReader *reader, Str name, const BundleEntry *whole, const Slice *wanted,
+                            int64_t wanted_count) {
+    int64_t found = 0, count;
+    Slice stored, at;
+    BundleEntry part;
+    for (size_t i = 0; i < whole->entry->slices.n; i++) {
+        AUTO(text) Text file = {0};
+        TRY(meeting(whole, i, wanted, &stored, &at, &count));
+        if (!count)
+            continue;
+        TRY(find_slice(reader, name, whole, &stored, &part));
+        TRY(open_entry(reader, name, &part, &file));
+        NEED(add_i64(found, count, &found) && found <= wanted_count, DATA_LOSS, "the slices of '%.*s' overlap",
+             STR_ARGS(name));
+    }
+    NEED(found == wanted_count, INVALID_ARGUMENT,
+         "Does not have sufficient slices for partitioned tensor %.*s to restore a slice of it", STR_ARGS(name));
+    return OK;
+}
+
 // Puts the wanted part together of the slices that were stored.
 static Status *assemble(BundleReader *reader, Str name, const BundleEntry *whole, const Slice *wanted, Tensor *out) {
-    int64_t found = 0, count, wanted_count;
     Shape shape;
+    int64_t count;
+    BundleEntry entry;
     AUTO(tensor) Tensor result = {0};
     TRY(slice_shape(wanted, &whole->shape, &shape));
-    wanted_count = shape_count(&shape);
+    TRY(check_slices(reader, name, whole, wanted, shape_count(&shape)));
+    TRY(tensor_new(whole->dtype, shape, &result));
     for (size_t i = 0; i < whole->entry->slices.n; i++) {
         Slice stored, at;
-        TRY(bundle_slice_of(&whole->entry->slices.p[i], &stored));
-        TRY(slice_resolve(&stored, &whole->shape, &at));
-        if (!meet(&at, wanted))
+        TRY(meeting(whole, i, wanted, &stored, &at, &count));
+        if (!count)
             continue;
         AUTO(tensor) Tensor part = {0};
-        TRY(read_slice(reader, name, whole, &stored, &part));
-        if (!result.buffer) {
-            TRY(tensor_new(whole->dtype, shape, &result));
-            if (dtype_is_plain(whole->dtype))
-                memset(result.data, 0, tensor_bytes(&result));
-        }
+        TRY(find_slice(reader, name, whole, &stored, &entry));
+        TRY(read_entry(reader, name, &entry, &part));
         TRY(slice_copy(&at, &part, wanted, &result, &count));
-        NEED(add_i64(found, count, &found), DATA_LOSS, "the slices of '%.*s' overlap", STR_ARGS(name));
     }
-    if (!result.buffer && !wanted_count)
-        TRY(tensor_new(whole->dtype, shape, &result));
-    NEED(found >= wanted_count && result.buffer, INVALID_ARGUMENT,
-         "Does not have sufficient slices for partitioned tensor %.*s to restore a slice of shape %s", STR_ARGS(name),
-         shape_text(&shape));
     *out = tensor_retain(&result);
     return OK;
 }
@@ -281,5 +317,21 @@ Status *bundle_read(BundleReader *reader, Str name, const BundleEntry *entry, co
     TRY(slice_resolve(&whole, &entry->shape, &whole));
     TRY(slice_copy(&whole, &all, &wanted, &part, &count));
     *out = tensor_retain(&part);
+    return OK;
+}
+
+Status *bundle_verify(Str prefix) {
+    AUTO(BundleReader) BundleReader reader = {0};
+    TRY(bundle_open(prefix, &reader));
+    for (size_t i = 0; i < reader.table.entries.n; i++) {
+        Str key = reader.table.entries.p[i].key;
+        BundleEntry entry;
+        AUTO(tensor) Tensor tensor = {0};
+        if (!key.n)
+            continue;
+        TRY(bundle_find(&reader, key, &entry));
+        if (!entry.entry->slices.n)  // the slices stand under keys of their own
+            TRY(bundle_read(&reader, key, &entry, NULL, &tensor));
+    }
     return OK;
 }

@@ -45,13 +45,53 @@ FALLIBLE static Status *bundle_write_index(Str prefix, BundleItem *items, size_t
     return disk_writer_commit(&writer);
 }
 
+// ---- in the place of another
+
+// Over how many files the checkpoint under that name is spread; 0 where there is none that can be read.
+static int32_t shards_there(Str prefix) {
+    BundleReader reader;
+    Status *status = bundle_open(prefix, &reader);
+    int32_t n = status ? 0 : reader.n_shards;
+    if (!status)
+        bundle_close(&reader);
+    status_free(status);
+    return n;
+}
+
+// Data files carry their number and how many there are. Where the checkpoint that is to be replaced has as many, the new
+// one has one more, an empty one: so its files have names of their own, and the old index speaks of the old data until
+// the new index takes its place, in one rename.
+static int32_t shards_beside(int32_t wanted, int32_t replaced) {
+    return wanted == replaced ? wanted + 1 : wanted;
+}
+
+static Status *write_empty_shard(Str prefix, int32_t shard, int32_t n_shards) {
+    AUTO(text) Text name = {0};
+    AUTO(DiskWriter) DiskWriter writer = DISK_WRITER_NONE;
+    bundle_data_name(prefix, shard, n_shards, &name);
+    NEED_MEMORY(!name.failed);
+    TRY(disk_writer_open(&writer, text_str(&name)));
+    return disk_writer_commit(&writer);
+}
+
+static void remove_shards(Str prefix, int32_t n_shards) {
+    for (int32_t i = 0; i < n_shards; i++) {
+        AUTO(text) Text name = {0};
+        bundle_data_name(prefix, i, n_shards, &name);
+        if (!name.failed)
+            disk_remove(text_str(&name));
+    }
+}
+
 // ---- writing
 
 Status *bundle_writer_open(Str prefix, BundleWriter *out) {
     *out = (BundleWriter){.data = DISK_WRITER_NONE};
     AUTO(text) Text name = {0};
     text_add(&out->prefix, prefix);
-    bundle_data_name(prefix, 0, 1, &name);
+    out->replaced = shards_there(prefix);
+    out->n_shards = shards_beside(1, out->replaced);
+    bundle_data_name(prefix, 0, out->n_shards, &name);
     Status *status = out->prefix.failed || name.failed
                          ? OUT_OF_MEMORY
                          : disk_writer_open(&out->data, text_str(&name));
@@ -192,10 +232,22 @@ Status *bundle_add_slice(BundleWriter *writer, Str name, const Shape *whole, con
     return add(writer, text_str(&key), tensor);
 }
 
+static Status *commit(BundleWriter *writer) {
+    Str prefix = text_str(&writer->prefix);
+    for (int32_t i = 1; i < writer->n_shards; i++)
+        TRY(write_empty_shard(prefix, i, writer->n_shards));
+    TRY(disk_writer_commit(&writer->data));
+    return bundle_write_index(prefix, writer->items.p, writer->items.n, writer->n_shards);
+}
+
+// A failure behind the index's rename leaves both data: nobody knows which index a crash would leave.
 Status *bundle_commit(BundleWriter *writer) {
-    Status *status = disk_writer_commit(&writer->data);
+    Status *status = commit(writer);
+    Str prefix = text_str(&writer->prefix);
     if (!status)
-        status = bundle_write_index(text_str(&writer->prefix), writer->items.p, writer->items.n, 1);
+        remove_shards(prefix, writer->replaced);
+    else if (shards_there(prefix) != writer->n_shards)
+        remove_shards(prefix, writer->n_shards);
     bundle_writer_drop(writer);
     return status;
 }
@@ -208,6 +260,7 @@ typedef struct {
     VEC(size_t) sources;     // which prefix that is
     Arena arena;
     int32_t n_shards;
+    int32_t replaced, n_files;  // shards of the checkpoint at the destination; shards with the empty one, if there is one
 } Merge;
 
 static void merge_clear(Merge *merge) {
@@ -294,7 +347,7 @@ static Status *rename_shards(const Merge *merge, const Str *prefixes, Str destin
             AUTO(text) Text from_name = {0};
             AUTO(text) Text to_name = {0};
             bundle_data_name(prefixes[merge->sources.p[i]], shard, merge->shards.p[i], &from_name);
-            bundle_data_name(destination, to++, merge->n_shards, &to_name);
+            bundle_data_name(destination, to++, merge->n_files, &to_name);
             NEED_MEMORY(!from_name.failed && !to_name.failed);
             TRY(disk_rename(text_str(&from_name), text_str(&to_name)));
         }
@@ -303,10 +356,18 @@ static Status *rename_shards(const Merge *merge, const Str *prefixes, Str destin
 }
 
 static Status *merge_all(Merge *merge, const Str *prefixes, size_t n, Str destination, bool missing_ok) {
+    bool is_source = false;
     TRY(take_all(merge, prefixes, n, missing_ok));
     TRY(disk_make_parents(destination));
+    for (size_t i = 0; i < merge->sources.n; i++)
+        is_source |= str_equal(prefixes[merge->sources.p[i]], destination);
+    merge->replaced = is_source ? 0 : shards_there(destination);
+    merge->n_files = shards_beside(merge->n_shards, merge->replaced);
     TRY(rename_shards(merge, prefixes, destination));
-    TRY(bundle_write_index(destination, merge->items.p, merge->items.n, merge->n_shards));
+    if (merge->n_files > merge->n_shards)
+        TRY(write_empty_shard(destination, merge->n_shards, merge->n_files));
+    TRY(bundle_write_index(destination, merge->items.p, merge->items.n, merge->n_files));
+    remove_shards(destination, merge->replaced);
     for (size_t i = 0; i < merge->sources.n; i++) {
         AUTO(text) Text name = {0};
         Str prefix = prefixes[merge->sources.p[i]];

@@ -38,10 +38,19 @@ Str disk_parent(Str path) {
 
 // ---- reading
 
+// A signal that comes while a network's file system looks for the file is none of the caller's business.
+static int open_patiently(const char *name, int flags) {
+    int fd;
+    do
+        fd = open(name, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 Status *disk_open(Str path, int *out_fd, uint64_t *out_size) {
     AUTO(text) Text name = {0};
     TRY(native(path, &name));
-    int fd = open(name.p, O_RDONLY | O_CLOEXEC);
+    int fd = open_patiently(name.p, O_RDONLY);
     if (fd < 0)
         return SYSTEM_ERROR(path);
     struct stat info;
@@ -176,7 +185,7 @@ static Status *sync_parent(Str path) {
     AUTO(text) Text name = {0};
     Str parent = disk_parent(path);
     TRY(native(parent.n ? parent : STR("."), &name));
-    int fd = open(name.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_patiently(name.p, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return SYSTEM_ERROR(path);
     // Some file systems can't sync a directory: they say EINVAL, and order their renames by themselves.
@@ -230,7 +239,7 @@ Status *disk_writer_open(DiskWriter *writer, Str path) {
                 (unsigned)getpid(), serial++);
     NEED_MEMORY(!writer->temporary.failed);
     TRY(disk_make_parents(path));
-    writer->fd = open(writer->temporary.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    writer->fd = open_patiently(writer->temporary.p, O_WRONLY | O_CREAT | O_EXCL);
     if (writer->fd < 0)
         return SYSTEM_ERROR(path);
     return OK;
@@ -243,6 +252,7 @@ static Status *write_out(DiskWriter *writer, const char *p, size_t n) {
             continue;
         if (put < 0)
             return SYSTEM_ERROR(text_str(&writer->path));
+        NEED(put > 0, RESOURCE_EXHAUSTED, "%.*s; the system writes no more", STR_ARGS(text_str(&writer->path)));
         p += put;
         n -= (size_t)put;
     }
@@ -274,7 +284,7 @@ static Status *commit(DiskWriter *writer) {
         return SYSTEM_ERROR(path);
     int fd = writer->fd;
     writer->fd = -1;
-    if (close(fd)) {
+    if (close(fd) && errno != EINTR) {  // a signal interrupts no more than the call: the file is closed
         Status *status = SYSTEM_ERROR(path);
         unlink(writer->temporary.p);
         return status;

@@ -191,6 +191,19 @@ START_TEST(dropped_writer_leaves_nothing) {
 }
 END_TEST
 
+// Each save has data files of its own; those of the one before are gone behind it.
+START_TEST(over_another) {
+    for (int i = 0; i < 3; i++) {
+        save("over");
+        DiskPaths paths = {0};
+        GOOD(disk_match(in_folder("over.data*"), &paths));
+        ck_assert_uint_eq(paths.paths.n, i % 2 + 1);
+        disk_paths_clear(&paths);
+        GOOD(bundle_verify(in_folder("over")));
+    }
+}
+END_TEST
+
 START_TEST(merges) {
     static const char *const values[] = {"[1 2]", "[3]"};
     Shape whole = SHAPE(3);
@@ -267,6 +280,7 @@ int main(void) {
     tcase_add_test(tests, bundle_round_trip);
     tcase_add_test(tests, bundle_damaged);
     tcase_add_test(tests, dropped_writer_leaves_nothing);
+    tcase_add_test(tests, over_another);
     tcase_add_test(tests, merges);
     tcase_add_test(tests, slice_texts);
     tcase_add_test(tests, slice_keys);
