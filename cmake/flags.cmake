@@ -53,6 +53,7 @@ endif()
 # nearly half of the time that a plan takes.
 if(MILLRACE_SANITIZE)
     target_compile_options(millrace_plain INTERFACE -UNDEBUG)
+    target_compile_options(millrace_plain INTERFACE $<$<C_COMPILER_ID:GNU>:-O1>)  # half of the time of -O2 to compile
     target_compile_options(millrace_flags INTERFACE
         -fsanitize=${MILLRACE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
