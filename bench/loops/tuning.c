@@ -3,8 +3,9 @@
 //     ./run bench tuning [words of a name]
 //
 // Beside each number in use stands what is measured best. A cost is measured as it is; a number that chooses between two
-// ways is found by running both over a range of sizes. What only bounds a piece of work ("-") is a matter of the caches:
-// within a factor of two either way little changes.
+// ways is found by running both over a range of sizes, and "loses" is by how much the number in use is slower than the
+// better way at each of these sizes, on average: 3 % is no reason to change it. What only bounds a piece of work ("-") is a
+// matter of the caches: within a factor of two either way little changes.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -27,40 +28,64 @@ enum { FOUND_NOTHING = -1, LARGE = 8 << 20 };
 static float *a, *b, *c;
 static char *scratch;
 
-// Seconds per call: the best of several rounds of a millisecond.
+// Seconds per call: the best of several rounds of two milliseconds, since whatever else runs only adds to it.
 static double seconds(Work *work, void *arg) {
+    enum { ROUNDS = 12 };
+    const double round = 2e-3;
     double best = 1e9;
     int64_t calls = 1;
-    for (int round = 0; round < 5; round++) {
+    for (int i = 0; i < ROUNDS; i++) {
         int64_t begin = clock_now();
-        for (int64_t i = 0; i < calls; i++)
+        for (int64_t n = 0; n < calls; n++)
             work(arg);
         double each = (double)(clock_now() - begin) * 1e-9 / (double)calls;
         best = each < best ? each : best;
-        calls = each > 1e-3 ? 1 : (int64_t)(1e-3 / (each + 1e-9)) + 1;
+        calls = each > round ? 1 : (int64_t)(round / (each + 1e-9)) + 1;
     }
     return best;
 }
 
 // Time of the second way in that of the first, at that size; 0 where there is no such way.
 typedef double Ratio(int64_t size);
+// What of a size the number in question counts.
+typedef int64_t Count(int64_t size);
+static int64_t used;    // the number in use
+static double loses;    // what it loses, in logarithms; negative: nothing was chosen
 
-// The size from which to take the second way, by the least loss in all: what the slower way costs more is counted in
-// logarithms, so that one bad measurement among many matters little.
-static int64_t crossing(const int64_t *sizes, int n, Ratio *ratio) {
-    double loss = 0, least = 0;  // of the first way up to here, in that of the second one
-    int64_t from = n ? sizes[0] : FOUND_NOTHING;
+static int64_t as_it_is(int64_t size) {
+    return size;
+}
+
+// How much slower than the better way is the second one from `from` on and the first one before, on average.
+static double loss(const double *logs, const int64_t *counts, int n, int64_t from) {
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += counts[i] >= from ? fmax(logs[i], 0) : fmax(-logs[i], 0);
+    return sum / n;
+}
+
+// The count from which to take the second way, by the least loss in all: in logarithms, so that one bad measurement
+// among many matters little.
+static int64_t crossing(const int64_t *sizes, int n, Ratio *ratio, Count *count) {
+    enum { MOST = 16 };
+    double logs[MOST];
+    int64_t counts[MOST], best = FOUND_NOTHING;
     for (int i = 0; i < n; i++) {
         double r = ratio(sizes[i]);
         if (r <= 0)
             return FOUND_NOTHING;
-        loss -= log(r);
-        if (loss < least) {
-            least = loss;
-            from = i + 1 < n ? sizes[i + 1] : FOUND_NOTHING;
+        logs[i] = log(r);
+        counts[i] = count(sizes[i]);
+    }
+    double least = loss(logs, counts, n, INT64_MAX);
+    for (int i = n; i-- > 0;) {
+        if (loss(logs, counts, n, counts[i]) < least) {
+            least = loss(logs, counts, n, counts[i]);
+            best = counts[i];
         }
     }
-    return from;
+    loses = loss(logs, counts, n, used);
+    return best;
 }
 #define SIZES(...) (const int64_t[]){__VA_ARGS__}, (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
@@ -99,10 +124,10 @@ static double awake_ratio(int64_t ns) {
     return pool_limit() > 1 ? shared_time(true, ns) / (double)ns : 0;
 }
 static int64_t share_asleep(void) {
-    return crossing(SIZES(2000, 4000, 8000, 12000, 16000, 20000, 30000, 40000, 80000), asleep_ratio);
+    return crossing(SIZES(2000, 4000, 8000, 12000, 16000, 20000, 30000, 40000, 80000), asleep_ratio, as_it_is);
 }
 static int64_t share_awake(void) {
-    return crossing(SIZES(1000, 2000, 4000, 6000, 8000, 12000, 16000, 30000), awake_ratio);
+    return crossing(SIZES(1000, 2000, 4000, 6000, 8000, 12000, 16000, 30000), awake_ratio, as_it_is);
 }
 
 // ---------------------------------------- memory
@@ -134,7 +159,7 @@ static double fill_ratio(int64_t bytes) {
     return seconds(run_fill_call, &copy) / seconds(run_fill_loop, &copy);
 }
 static int64_t fill_call(void) {
-    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096), fill_ratio);
+    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096), fill_ratio, as_it_is);
 }
 
 // ---------------------------------------- elementwise loops
@@ -202,7 +227,7 @@ static double fuse_ratio(int64_t elements) {
     return (seconds(run_chain, NULL) + node) / (seconds(run_nodes, NULL) + STEPS * node);
 }
 static int64_t fuse_least(void) {
-    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536), fuse_ratio);
+    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536), fuse_ratio, as_it_is);
 }
 
 static void run_move(void *arg) {
@@ -254,7 +279,7 @@ static double dots_ratio(int64_t k) {
     return ways_ratio(shape, GEMM_TILES, GEMM_DOTS);
 }
 static int64_t dot_depth(void) {
-    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096), dots_ratio);
+    return crossing(SIZES(64, 128, 256, 512, 1024, 2048, 4096), dots_ratio, as_it_is);
 }
 static double pack_ratio(int64_t m) {
     return ways_ratio(plain(m, 192, 768), GEMM_TILES, GEMM_PACKED);
@@ -263,16 +288,17 @@ static double pack_apart_ratio(int64_t m) {
     return ways_ratio(plain(m, 512, 320), GEMM_TILES, GEMM_PACKED);
 }
 static int64_t pack_rows(void) {
-    return crossing(SIZES(8, 16, 32, 64, 96, 128, 192, 256), pack_ratio);
+    return crossing(SIZES(8, 16, 32, 64, 96, 128, 192, 256), pack_ratio, as_it_is);
 }
 static int64_t pack_rows_apart(void) {
-    return crossing(SIZES(8, 16, 32, 64, 96, 128), pack_apart_ratio);
+    return crossing(SIZES(8, 16, 32, 64, 96, 128), pack_apart_ratio, as_it_is);
 }
 static double tiles_ratio(int64_t m) {
     return ways_ratio(plain(m, 1000, 1024), GEMM_SHALLOW, GEMM_TILES);
 }
 static int64_t few_rows(void) {
-    int64_t from = crossing(SIZES(4, 8, 12, 16, 24, 32, 48, 64, 96), tiles_ratio);
+    used++;  // the last that is few
+    int64_t from = crossing(SIZES(4, 8, 12, 16, 24, 32, 48, 64, 96), tiles_ratio, as_it_is);
     return from == FOUND_NOTHING ? from : from - 1;
 }
 
@@ -302,16 +328,16 @@ static double gang_ratio(int64_t side) {
     return pool_limit() > 1 ? library_ratio(plain(side, side, side), 1, 2, 1) : 0;
 }
 static int64_t cubed(int64_t side) {
-    return side == FOUND_NOTHING ? side : side * side * side;
+    return side * side * side;
 }
 static int64_t product_library(void) {
-    return cubed(crossing(SIZES(16, 24, 32, 40, 48, 56, 80, 104, 152, 200), cube_ratio));
+    return crossing(SIZES(16, 24, 32, 40, 48, 56, 80, 104, 152, 200), cube_ratio, cubed);
 }
 static int64_t product_library_each(void) {
-    return cubed(crossing(SIZES(16, 24, 32, 40, 56, 80, 104), batch_ratio));
+    return crossing(SIZES(16, 24, 32, 40, 56, 80, 104), batch_ratio, cubed);
 }
 static int64_t product_gang(void) {
-    return cubed(crossing(SIZES(48, 64, 80, 96, 116, 144, 192, 256), gang_ratio));
+    return crossing(SIZES(48, 64, 80, 96, 116, 144, 192, 256), gang_ratio, cubed);
 }
 
 // ---------------------------------------- convolutions
@@ -338,9 +364,11 @@ static double conv_ratio(int64_t side) {
     onednn_free(v.op);
     return ratio;
 }
+static int64_t conv_multiplications(int64_t side) {
+    return side * side * 8 * 8 * 9;
+}
 static int64_t conv_library(void) {
-    int64_t side = crossing(SIZES(3, 4, 6, 8, 12, 16, 24, 32), conv_ratio);
-    return side == FOUND_NOTHING ? side : side * side * 8 * 8 * 9;
+    return crossing(SIZES(3, 4, 6, 8, 12, 16, 24, 32), conv_ratio, conv_multiplications);
 }
 
 // ---------------------------------------- the table
@@ -362,15 +390,19 @@ static const struct {
 static void number(const char *only, const char *name, int64_t value, const char *unit, const char *meaning) {
     if (!strstr(name, only))
         return;
-    char used[32], best[32] = "-";
-    snprintf(used, sizeof used, value == INT32_MAX ? "off" : "%lld", (long long)value);
+    char in_use[32], best[32] = "-", lost[32] = "";
+    snprintf(in_use, sizeof in_use, value == INT32_MAX ? "off" : "%lld", (long long)value);
+    used = value;
+    loses = -1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(cases[i].name, name))
             continue;
         int64_t found = cases[i].find();
         snprintf(best, sizeof best, found == FOUND_NOTHING ? "never" : "%lld", (long long)found);
+        if (loses >= 0)
+            snprintf(lost, sizeof lost, "%.1f %%", 100 * (exp(loses) - 1));
     }
-    printf("%-24s %10s %10s %-16s %s\n", name, used, best, unit, meaning);
+    printf("%-24s %10s %10s %8s %-16s %s\n", name, in_use, best, lost, unit, meaning);
     fflush(stdout);
 }
 
@@ -387,7 +419,7 @@ int main(int count, char **words) {
     const Tuning *level = tuning();
     printf("level %d, %d threads, oneDNN %s\n", loops_table()->level, pool_limit(),
            onednn_available() ? "there" : "not there");
-    printf("%-24s %10s %10s %-16s %s\n", "number", "in use", "best", "unit", "what");
+    printf("%-24s %10s %10s %8s %-16s %s\n", "number", "in use", "best", "loses", "unit", "what");
 #define TUNED(NAME, value, unit, meaning) number(only, #NAME, value, unit, meaning);
 #define TUNED_BY_LEVEL(name, v1, v3, v4, unit, meaning) number(only, #name, level->name, unit, meaning);
 #include "loops/tuning.def"
