@@ -198,37 +198,3 @@ void resource_table_free(ResourceTable *table) {
     mutex_clear(&table->lock);
     free(table);
 }
-
-size_t resource_count(ResourceTable *table) {
-    mutex_lock(&table->lock);
-    size_t n = table->map.n;
-    mutex_unlock(&table->lock);
-    return n;
-}
-
-static bool list_all(ResourceTable *table, ResourceList *list) REQUIRES(table->lock);
-
-static bool list_all(ResourceTable *table, ResourceList *list) {
-    if (!vec_reserve(list, table->map.n))
-        return false;
-    size_t at = 0;
-    Str key;
-    void *value;
-    while (map_next(&table->map, &at, &key, &value))
-        list->p[list->n++] = resource_retain(value);
-    return true;
-}
-
-Status *resource_each(ResourceTable *table, void (*visit)(void *arg, Resource *resource), void *arg) {
-    ResourceList list = {0};
-    mutex_lock(&table->lock);
-    bool listed = list_all(table, &list);
-    mutex_unlock(&table->lock);
-    for (size_t i = 0; i < list.n; i++) {
-        visit(arg, list.p[i]);
-        resource_release(list.p[i]);
-    }
-    vec_clear(&list);
-    NEED_MEMORY(listed);
-    return OK;
-}

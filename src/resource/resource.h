@@ -59,6 +59,3 @@ FALLIBLE Status *resource_add(ResourceTable *table, Str container, Str name, Res
 FALLIBLE Status *resource_remove(ResourceTable *table, Resource *resource);
 // Takes out every resource of a container.
 void resource_reset(ResourceTable *table, Str container);
-size_t resource_count(ResourceTable *table);
-// Calls visit(arg, resource) for each, in no order, with a reference held and no lock. RESOURCE_EXHAUSTED.
-FALLIBLE Status *resource_each(ResourceTable *table, void (*visit)(void *arg, Resource *resource), void *arg);

@@ -227,14 +227,3 @@ void variables_end(VariableUse *uses, int n) {
     for (int i = 0; i < n; i++)
         uses[i].value = (Tensor){0};
 }
-
-Status *variable_update_begin(Variable *variable, Tensor *out) {
-    VariableUse use = {.variable = variable, .access = VARIABLE_UPDATE};
-    TRY(variables_begin(&use, 1));
-    *out = use.value;
-    return OK;
-}
-
-void variable_update_end(Variable *variable) {
-    unlock_from(variable, VARIABLE_UPDATE);
-}

@@ -54,7 +54,3 @@ typedef struct {
 // the same memory. FAILED_PRECONDITION "Attempting to use uninitialized value v", RESOURCE_EXHAUSTED: nothing is held.
 FALLIBLE Status *variables_begin(VariableUse *uses, int n);
 void variables_end(VariableUse *uses, int n);
-
-// The same for one: a unique, writable value until variable_update_end.
-FALLIBLE Status *variable_update_begin(Variable *variable, Tensor *out);
-void variable_update_end(Variable *variable);

@@ -1,8 +1,6 @@
 // Cancellation — see cancellation.h.
 #include "thread/cancellation.h"
 
-#include <limits.h>
-
 static void parent_cancelled(void *arg) {
     Cancellation *child = arg;
     cancellation_cancel(child, cancellation_check(child->parent));
@@ -138,34 +136,4 @@ bool cancellation_unwatch(Cancellation *cancellation, CancelWatch *watch) {
         condition_wait(&cancellation->ended, &cancellation->lock);
     mutex_unlock(&cancellation->lock);
     return linked;
-}
-
-// Changes the word without making the event happen, so that its waiters look around.
-static void poke(void *arg) {
-    Notification *event = arg;
-    atomic_fetch_add_explicit(&event->word, 2, memory_order_acq_rel);
-    futex_wake(&event->word, INT_MAX);
-}
-
-static Status *wait_watched(Cancellation *cancellation, Notification *event, int64_t deadline) {
-    for (;;) {
-        uint32_t word = atomic_load_explicit(&event->word, memory_order_acquire);
-        if (word & 1)
-            return OK;
-        TRY(cancellation_check(cancellation));
-        if (!futex_wait(&event->word, word, deadline) && !notification_has_happened(event))
-            FAIL(DEADLINE_EXCEEDED, "the deadline has passed");
-    }
-}
-
-Status *cancellation_wait(Cancellation *cancellation, Notification *event, int64_t deadline) {
-    CancelWatch watch;
-    if (notification_has_happened(event))
-        return OK;
-    if (cancellation && !cancellation_watch(cancellation, &watch, poke, event))
-        return cancellation_check(cancellation);
-    Status *status = wait_watched(cancellation, event, deadline);
-    if (cancellation)
-        cancellation_unwatch(cancellation, &watch);
-    return status;
 }

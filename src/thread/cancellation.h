@@ -68,6 +68,3 @@ FALLIBLE bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch,
 // True: taken out, the callback has not run and won't. False: it has run; when it is running on another thread, waits
 // for its end. So hold no lock that the callback takes. May be called from inside any callback, its own included.
 bool cancellation_unwatch(Cancellation *cancellation, CancelWatch *watch);
-
-// Waits for the event: OK, the reason of the cancellation (which may be NULL: none), or DEADLINE_EXCEEDED.
-FALLIBLE Status *cancellation_wait(Cancellation *cancellation, Notification *event, int64_t deadline);

@@ -5,6 +5,7 @@
 
 #include "base/suite_test.h"
 #include "thread/cancellation.h"
+#include "thread/wait_test.h"
 
 typedef struct {
     Cancellation *cancellation;
@@ -154,7 +155,7 @@ START_TEST(a_child_is_entered_when_it_is_watched) {
     ck_assert_int_eq(again.ran, 0);
     ck_assert(!cancellation_watch(&late, &refused.watch, run, &refused));
     Notification never = {0};
-    check_code(cancellation_wait(&looks, &never, NO_DEADLINE), UNAVAILABLE);
+    check_code(wait_for_event(&looks, &never, NO_DEADLINE), UNAVAILABLE);
     cancellation_clear(&looks);
     cancellation_clear(&waits);
     cancellation_clear(&late);
@@ -180,20 +181,20 @@ START_TEST(waits_end_for_each_reason) {
     Notification event = {0};
     ck_assert(!notification_wait(&event, clock_now() + CLOCK_MS));
     ck_assert(!notification_wait(&event, 0));
-    check_code(cancellation_wait(&c, &event, clock_now() + CLOCK_MS), DEADLINE_EXCEEDED);
-    check_code(cancellation_wait(NULL, &event, clock_now() + CLOCK_MS), DEADLINE_EXCEEDED);
+    check_code(wait_for_event(&c, &event, clock_now() + CLOCK_MS), DEADLINE_EXCEEDED);
+    check_code(wait_for_event(NULL, &event, clock_now() + CLOCK_MS), DEADLINE_EXCEEDED);
 
     pthread_t thread;
     pthread_create(&thread, NULL, notify_soon, &event);
-    check_code(cancellation_wait(&c, &event, NO_DEADLINE), CODE_OK);
+    check_code(wait_for_event(&c, &event, NO_DEADLINE), CODE_OK);
     pthread_join(thread, NULL);
 
     Notification never = {0};
     pthread_create(&thread, NULL, cancel_soon, &c);
-    check_code(cancellation_wait(&c, &never, NO_DEADLINE), CANCELLED);
+    check_code(wait_for_event(&c, &never, NO_DEADLINE), CANCELLED);
     pthread_join(thread, NULL);
-    check_code(cancellation_wait(&c, &never, NO_DEADLINE), CANCELLED);
-    check_code(cancellation_wait(&c, &event, NO_DEADLINE), CODE_OK);
+    check_code(wait_for_event(&c, &never, NO_DEADLINE), CANCELLED);
+    check_code(wait_for_event(&c, &event, NO_DEADLINE), CODE_OK);
     cancellation_clear(&c);
 }
 END_TEST
@@ -258,7 +259,7 @@ static void *wait_in_children(void *arg) {
         cancellation_init(&child, stepper->parent);
         cancellation_init(&grandchild, &child);
         Notification never = {0};
-        Status *status = cancellation_wait(i % 2 ? &grandchild : &child, &never, clock_now() + i % 3 * CLOCK_MS / 2);
+        Status *status = wait_for_event(i % 2 ? &grandchild : &child, &never, clock_now() + i % 3 * CLOCK_MS / 2);
         Code code = status_code(status);
         stepper->bad += code != CANCELLED && code != DEADLINE_EXCEEDED;
         status_free(status);

@@ -1,4 +1,4 @@
-// Gang — several threads that run one function together and may meet at a barrier.
+// Gang — several threads that run one function at once, so that it may wait for all of them: a barrier of its own.
 //
 // For library kernels that were prepared for exactly n threads. Members are claimed whole, before the kernel starts:
 // who can't have them all at once takes the one-thread variant of the kernel instead of waiting.
@@ -16,7 +16,6 @@ typedef struct Gang {
     void *arg;
     unsigned epoch;                              // of the pool when claimed: a forked child has lost the members
     _Atomic uint32_t left;                       // members still in the function
-    _Atomic uint32_t arrived, round;             // of the barrier
 } Gang;
 
 // Claims threads - 1 idle workers, all or none: returns `threads`, or 1 when they can't be had now (also inside a range
@@ -25,12 +24,3 @@ int gang_claim(Gang *gang, int threads);
 // Runs fn(arg, id, n) on every member at once, id 0 on this thread; returns when all have ended.
 void gang_run(Gang *gang, GangFn *fn, void *arg);
 void gang_release(Gang *gang);
-
-// Inside gang_run: waits until every member has come here. Outside, or alone: returns at once.
-void gang_barrier(void);
-// What this thread is in: the running gang's size and its own number; 1 and 0 outside.
-int gang_size(void);
-int gang_id(void);
-
-// Claim, run and release in one. Returns how many threads ran fn together: `threads`, or 1.
-int pool_gang(int threads, GangFn *fn, void *arg);

@@ -36,7 +36,7 @@ static struct {
     _Atomic int64_t retry_at;            // no new thread before
 } pool = {.lock = MUTEX_INIT};
 
-_Thread_local PoolPlace pool_here;
+_Thread_local bool pool_inside;
 
 // ---- limits
 
@@ -84,7 +84,7 @@ int pool_workers(void) {
 }
 
 bool pool_is_inside(void) {
-    return pool_here.inside;
+    return pool_inside;
 }
 
 unsigned pool_epoch(void) {
@@ -366,8 +366,8 @@ int64_t pool_range_first(int max_threads, int64_t units, int64_t i) {
 }
 
 static void run_ranges(RangeJob *job) {
-    PoolPlace before = pool_here;
-    pool_here = (PoolPlace){.inside = true};
+    bool before = pool_inside;
+    pool_inside = true;
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
         if (i >= job->ranges)
@@ -375,7 +375,7 @@ static void run_ranges(RangeJob *job) {
         int64_t first = pool_range_first(job->max_threads, job->units, i);
         job->fn(job->arg, first, pool_range_first(job->max_threads, job->units, i + 1));
     }
-    pool_here = before;
+    pool_inside = before;
 }
 
 static void help(Work *work, int worker) {
@@ -435,7 +435,7 @@ static void run_shared(int max_threads, int64_t units, RangeFn *fn, void *arg, b
     int threads = max_threads < limit ? max_threads : limit;
     if (threads > ranges)
         threads = (int)ranges;
-    if (pool_here.inside || threads <= 1)
+    if (pool_inside || threads <= 1)
         run_ranges(&job);
     else
         run_with_helpers(&job, threads - 1, awake);

@@ -58,10 +58,4 @@ static inline int worker_next(const WorkerSet *set, int after) {
     return -1;
 }
 
-typedef struct {
-    bool inside;  // a range or a gang
-    Gang *gang;
-    int id;
-} PoolPlace;
-
-extern _Thread_local PoolPlace pool_here;
+extern _Thread_local bool pool_inside;  // this thread is in a range or a gang: parallel work runs inline

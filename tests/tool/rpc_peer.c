@@ -15,6 +15,7 @@
 #include "rpc/channel.h"
 #include "rpc/rpc_server.h"
 #include "thread/pool.h"
+#include "thread/wait_test.h"
 
 typedef struct {
     ChannelOptions called;
@@ -127,7 +128,7 @@ static void say_cancelled(void *arg) {
 static void wait_for_cancel(void *arg) {
     RpcRequest *request = arg;
     Notification never = {0};
-    Status *reason = cancellation_wait(rpc_request_cancellation(request), &never, clock_now() + 60000 * (int64_t)CLOCK_MS);
+    Status *reason = wait_for_event(rpc_request_cancellation(request), &never, clock_now() + 60000 * (int64_t)CLOCK_MS);
     say_cancelled(NULL);
     rpc_request_answer(request, reason, NULL);
 }

@@ -11,9 +11,6 @@
 // Reads fused_ops and leakyrelu_alpha. UNIMPLEMENTED where it is another sequence; INVALID_ARGUMENT where num_args
 // differs.
 FALLIBLE Status *epilogue_of_node(const Node *node, Epilogue *out);
-static inline bool epilogue_is_empty(const Epilogue *e) {
-    return !e->bias && !e->sum && !e->activation;
-}
 // The loop of an activation that is none of "none" and "relu by the product itself".
 FALLIBLE Status *epilogue_activation(const Epilogue *epilogue, DType dtype, ElementwiseLoop *out);
 
