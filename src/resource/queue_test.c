@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/suite_test.h"
+#include "resource/settle_test.h"
 #include "resource/queue.h"
 #include "thread/notification.h"
 #include "thread/pool.h"
@@ -426,13 +427,8 @@ typedef struct {
     int64_t sum, count;
 } Worker;
 
-// Waits for the answer, cancelling every other time after a moment; true where it succeeded.
 static bool settle(Answer *a, Cancellation *c, bool cancel) {
-    if (cancel)
-        cancellation_cancel(c, NULL);
-    bool came = notification_wait(&a->happened, clock_now() + 30000ll * CLOCK_MS);
-    cancellation_clear(c);
-    ck_assert(came);
+    settle_test(&a->happened, c, cancel);
     return a->code == CODE_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/suite_test.h"
+#include "resource/settle_test.h"
 #include "resource/step_mutex.h"
 #include "thread/notification.h"
 
@@ -149,13 +150,8 @@ typedef struct {
     int64_t sum;
 } Worker;
 
-// Waits for the answer, cancelling every other time; true where it succeeded.
 static bool settle(Answer *a, Cancellation *c, bool cancel) {
-    if (cancel)
-        cancellation_cancel(c, NULL);
-    bool came = notification_wait(&a->happened, clock_now() + 30000ll * CLOCK_MS);
-    cancellation_clear(c);
-    ck_assert(came);
+    settle_test(&a->happened, c, cancel);
     return a->code == CODE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "peer.h"
 #include "rpc/address.h"
 #include "rpc/channel.h"
 #include "rpc/rpc_server.h"
@@ -43,21 +44,12 @@ static bool set_up(void) {
 }
 
 static void turn(int turns) {
-    for (int i = 0; i < turns; i++)
-        event_loop_turn(rig.loop, 0);
+    turn_loop(rig.loop, turns);
 }
 
 // Says it piece by piece, hears what comes back, and hangs up.
 static void say(int fd, const uint8_t *bytes, size_t n, bool in_pieces) {
-    uint8_t heard[4096];
-    size_t step = in_pieces ? n / 5 + 1 : n + 1;
-    for (size_t at = 0; at < n; at += step) {
-        if (send(fd, bytes + at, n - at < step ? n - at : step, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-            break;
-        turn(2);
-        while (recv(fd, heard, sizeof heard, MSG_DONTWAIT) > 0) {
-        }
-    }
+    say_to(rig.loop, fd, bytes, n, in_pieces);
     shutdown(fd, SHUT_WR);
     turn(2);
 }

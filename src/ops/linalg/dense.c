@@ -36,80 +36,9 @@ static Status *room_get(Work *work, const Dense *own, int64_t columns, size_t si
     return OK;
 }
 
-#define JOIN3_(a, b) a##_##b
-#define JOIN3(a, b) JOIN3_(a, b)
-#define FN(name) JOIN3(name, DTYPE_NAME)
-#define CORE(name) JOIN3(name, CORE_NAME)
-
-#define LOAD half_to_float
-#define STORE half_from_float
-#define T Half
-#define ACC float
-#define DTYPE_NAME half
-#define CORE_NAME float
-#define CONJ_OF(x) (x)
-#define ABS_OF(x) fabsf(x)
-#include SELF
-#undef LOAD
-#undef STORE
-#undef T
-#undef DTYPE_NAME
-#define LOAD bfloat16_to_float
-#define STORE bfloat16_from_float
-#define T Bfloat16
-#define DTYPE_NAME bfloat16
-#define ONLY_TRIANGULAR
-#include SELF
-#undef ONLY_TRIANGULAR
-#undef LOAD
-#undef STORE
-#undef T
-#undef DTYPE_NAME
-#define LOAD(x) (x)
-#define STORE(x) (x)
-#define T float
-#define DTYPE_NAME float
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#undef CORE_NAME
-#undef CONJ_OF
-#undef ABS_OF
-#define T double
-#define ACC double
-#define DTYPE_NAME double
-#define CORE_NAME double
-#define CONJ_OF(x) (x)
-#define ABS_OF(x) fabs(x)
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#undef CORE_NAME
-#undef CONJ_OF
-#undef ABS_OF
-#define T Complex64
-#define ACC Complex64
-#define DTYPE_NAME complex64
-#define CORE_NAME complex64
-#define CONJ_OF(x) conjf(x)
-#define ABS_OF(x) cabsf(x)
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#undef CORE_NAME
-#undef CONJ_OF
-#undef ABS_OF
-#define T Complex128
-#define ACC Complex128
-#define DTYPE_NAME complex128
-#define CORE_NAME complex128
-#define CONJ_OF(x) conj(x)
-#define ABS_OF(x) cabs(x)
-#include SELF
-#undef T
+#define EACH_FLOAT
+#define EACH_COMPLEX
+#include "ops/each_dtype.h"
 
 // ---------------------------------------- shapes
 
@@ -372,15 +301,15 @@ static Status *FN(triangular_one)(Kernel *k, int64_t i, Work *work) {
     FN(load_matrix)(FN(matrix_of)(k, own, i), n, own->adjoint, room.matrix);
     for (int64_t j = 0; j < count; j++)
         ((ACC *)room.other)[j] = LOAD(rhs[j]);
-    NEED_MEMORY(CORE(triangle)(room.matrix, n, own->lower != own->adjoint, false, room.other, own->k, work));
+    NEED_MEMORY(ACC_FN(triangle)(room.matrix, n, own->lower != own->adjoint, false, room.other, own->k, work));
     FN(store)(room.other, count, (T *)k->out[0]->data + i * count);
     return OK;
 }
 
-#ifndef ONLY_TRIANGULAR
+#ifndef IS_BFLOAT16  // triangular systems only, as in TensorFlow
 static Status *FN(factor)(Kernel *k, const Dense *own, int64_t i, const Room *room, Work *work) {
     FN(load_matrix)(FN(matrix_of)(k, own, i), own->n, own->adjoint, room->matrix);
-    NEED_MEMORY(CORE(lu)(room->matrix, own->n, room->pivots, work));
+    NEED_MEMORY(ACC_FN(lu)(room->matrix, own->n, room->pivots, work));
     return OK;
 }
 
@@ -397,8 +326,8 @@ static Status *FN(solve_factored)(const Dense *own, const Room *room, int64_t k,
             b[i * k + j] = b[room->pivots[i] * k + j];
             b[room->pivots[i] * k + j] = kept;
         }
-    NEED_MEMORY(CORE(triangle)(lu, n, true, true, b, k, work));
-    NEED_MEMORY(CORE(triangle)(lu, n, false, false, b, k, work));
+    NEED_MEMORY(ACC_FN(triangle)(lu, n, true, true, b, k, work));
+    NEED_MEMORY(ACC_FN(triangle)(lu, n, false, false, b, k, work));
     return OK;
 }
 
@@ -474,7 +403,7 @@ static Status *FN(cholesky_of_one)(Kernel *k, int64_t i, Work *work) {
     Room room;
     TRY(room_get(work, own, 0, sizeof(ACC), &room));
     FN(load_matrix)(FN(matrix_of)(k, own, i), own->n, false, room.matrix);
-    NEED_MEMORY(CORE(cholesky)(room.matrix, own->n, work, &good));
+    NEED_MEMORY(ACC_FN(cholesky)(room.matrix, own->n, work, &good));
     for (int64_t j = 0; j < count && !good; j++)
         ((ACC *)room.matrix)[j] = j % own->n <= j / own->n ? NAN : 0;  // TensorFlow's answer
     FN(store)(room.matrix, count, (T *)k->out[0]->data + i * count);
@@ -488,7 +417,7 @@ static Status *FN(cholesky_of_one)(Kernel *k, int64_t i, Work *work) {
         return each_matrix(k, own->batch, dense_cost(own), FN(name##_one)); \
     }
 OVER_BATCH(triangular)
-#ifndef ONLY_TRIANGULAR
+#ifndef IS_BFLOAT16  // triangular systems only, as in TensorFlow
 OVER_BATCH(inverse)
 OVER_BATCH(solve)
 OVER_BATCH(determinant)

@@ -56,19 +56,8 @@ typedef struct {
     bool merges;
 } Decoder;
 
-#define FN(name) JOIN3(name, DTYPE_NAME)
-#define JOIN3(a, b) JOIN3_(a, b)
-#define JOIN3_(a, b) a##_##b
-#define T float
-#define DTYPE_NAME float
-#include SELF
-#undef T
-#undef DTYPE_NAME
-#define T double
-#define DTYPE_NAME double
-#include SELF
-#undef T
-#undef DTYPE_NAME
+#define EACH_WIDE_FLOAT
+#include "ops/each_dtype.h"
 
 static Status *decode_shape(Shapes *s) {
     const Shape *in = &s->in[0], *lengths = &s->in[1];

@@ -229,19 +229,8 @@ static int64_t source_row(const Transform *own, int64_t row) {
     return at + row * step;
 }
 
-#define FN(name) JOIN3(name, DTYPE_NAME)
-#define JOIN3(a, b) JOIN3_(a, b)
-#define JOIN3_(a, b) a##_##b
-#define T float
-#define DTYPE_NAME float
-#include SELF
-#undef T
-#undef DTYPE_NAME
-#define T double
-#define DTYPE_NAME double
-#include SELF
-#undef T
-#undef DTYPE_NAME
+#define EACH_WIDE_FLOAT
+#include "ops/each_dtype.h"
 
 static const FftRow *row_of(const Node *node) {
     return node_op(node)->row;

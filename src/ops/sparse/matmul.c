@@ -3,12 +3,18 @@
 #include "ops/op.h"
 
 #ifdef T  // ---------------------------------------- kernel, once per dtype
+#ifdef IS_INTEGER
+#define SUM uint32_t  // of int32: sums that wrap
+#define CONJ_OF(x) (uint32_t)(x)
+#else
+#define SUM ACC
+#endif
 
 static Status *FN(multiply)(Kernel *k) {
     const SparseProduct *own = k->own;
     const T *values = k->in[1]->data, *b = k->in[3]->data;
     int64_t n = k->out[0]->shape.dims[1], rows = k->out[0]->shape.dims[0];
-    ACC *sums = k->scratch;
+    SUM *sums = k->scratch;
     for (int64_t i = 0; i < rows * n; i++)
         sums[i] = 0;
     for (int64_t e = 0; e < own->entries; e++) {
@@ -18,18 +24,22 @@ static Status *FN(multiply)(Kernel *k) {
              (long long)own->inner);
         NEED(row >= 0 && row < rows, INVALID_ARGUMENT, "m (%lld) from index[%lld,%d] out of bounds (>=%lld)",
              (long long)row, (long long)e, own->adjoint_a, (long long)rows);
-        ACC value = LOAD(values[e]);
+        SUM value = (SUM)LOAD(values[e]);
         if (own->adjoint_a)
             value = CONJ_OF(value);
         for (int64_t j = 0; j < n; j++)
             sums[row * n + j] += value * (own->adjoint_b ? CONJ_OF(LOAD(b[j * own->inner + column]))
-                                                         : LOAD(b[column * n + j]));
+                                                         : (SUM)LOAD(b[column * n + j]));
     }
     T *out = k->out[0]->data;
     for (int64_t i = 0; i < rows * n; i++)
         out[i] = STORE(sums[i]);
     return OK;
 }
+#undef SUM
+#ifdef IS_INTEGER
+#undef CONJ_OF
+#endif
 
 #elif !defined(SPARSE_PRODUCT)  // ---------------------------------------- schema
 #define SPARSE_PRODUCT
@@ -40,67 +50,10 @@ typedef struct {
     bool adjoint_a, adjoint_b;
 } SparseProduct;
 
-#define FN(name) JOIN3(name, DTYPE_NAME)
-#define JOIN3(a, b) JOIN3_(a, b)
-#define JOIN3_(a, b) a##_##b
-#define CONJ_OF(x) (x)
-#define ACC float
-#define T Half
-#define DTYPE_NAME half
-#define LOAD half_to_float
-#define STORE half_from_float
-#include SELF
-#undef T
-#undef DTYPE_NAME
-#undef LOAD
-#undef STORE
-#define T Bfloat16
-#define DTYPE_NAME bfloat16
-#define LOAD bfloat16_to_float
-#define STORE bfloat16_from_float
-#include SELF
-#undef T
-#undef DTYPE_NAME
-#undef LOAD
-#undef STORE
-#define LOAD(x) (x)
-#define STORE(x) (x)
-#define T float
-#define DTYPE_NAME float
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#define T double
-#define ACC double
-#define DTYPE_NAME double
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#define T uint32_t  // of int32: sums that wrap
-#define ACC uint32_t
-#define DTYPE_NAME int32
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#undef CONJ_OF
-#define CONJ_OF(x) conjf(x)
-#define T Complex64
-#define ACC Complex64
-#define DTYPE_NAME complex64
-#include SELF
-#undef T
-#undef ACC
-#undef DTYPE_NAME
-#undef CONJ_OF
-#define CONJ_OF(x) conj(x)
-#define T Complex128
-#define ACC Complex128
-#define DTYPE_NAME complex128
-#include SELF
-#undef T
+#define EACH_FLOAT
+#define EACH_INT32
+#define EACH_COMPLEX
+#include "ops/each_dtype.h"
 
 static Status *product_shape(Shapes *s) {
     Shape a;
