@@ -80,7 +80,7 @@ static Status *ones_run(Kernel *k) {
 const Op op_OnesLike = {
     .signature =
         "OnesLike(x: T) -> y: T; "
-        "T: {floats, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complexes, bool}",
+        "T: {floats, integers_by_width, complexes, bool}",
     .doc = "Ones in the shape of the input.", .shape = shape_unchanged, .prepare = zeros_prepare,
     .cpu = ANY_TYPE(ones_run), .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
 };

@@ -45,8 +45,7 @@ static Status *scalar_run(Kernel *k) {
 }
 
 const Op op_ScalarSummary = {
-    .signature = "ScalarSummary(tags: string, values: T) -> summary: string; T: {float, double, int32, uint8, "
-                 "int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+    .signature = "ScalarSummary(tags: string, values: T) -> summary: string; T: reals",
     .doc = "A Summary with each value under its tag.", .shape = shape_scalar, .cpu = ANY_TYPE(scalar_run),
     .flags = OP_NO_GRADIENT,
 };
@@ -133,8 +132,7 @@ static Status *histogram_run(Kernel *k) {
 }
 
 const Op op_HistogramSummary = {
-    .signature = "HistogramSummary(tag: string, values: T) -> summary: string; T: {float, double, int32, uint8, "
-                 "int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = float",
+    .signature = "HistogramSummary(tag: string, values: T) -> summary: string; T: reals = float",
     .doc = "A Summary with how often values of each size occur.", .needs = "scalar(tag)", .shape = shape_scalar,
     .cpu = ANY_TYPE(histogram_run), .flags = OP_NO_GRADIENT,
 };

@@ -235,23 +235,23 @@ static void triangular_grad(Formula *f) {
 
 const Op op_MatrixInverse = {
     .signature = "MatrixInverse(input: T) -> output: T; adjoint: bool = false; "
-                 "T: {double, float, half, complex64, complex128}",
+                 "T: factored",
     .doc = "The inverse of each matrix, or of its adjoint.", .shape = square_shape, .grad = inverse_grad,
     .cpu = KERNELS(WIDE, inverse), OF_DENSE,
 };
 const Op op_MatrixDeterminant = {
-    .signature = "MatrixDeterminant(input: T) -> output: T; T: {half, float, double, complex64, complex128}",
+    .signature = "MatrixDeterminant(input: T) -> output: T; T: {half, float, double, complexes}",
     .doc = "The determinant of each matrix.", .shape = batch_shape, .grad = determinant_grad,
     .cpu = KERNELS(WIDE, determinant), OF_DENSE,
 };
 const Op op_LogMatrixDeterminant = {
     .signature = "LogMatrixDeterminant(input: T) -> sign: T, log_abs_determinant: T; "
-                 "T: {half, float, double, complex64, complex128}",
+                 "T: {half, float, double, complexes}",
     .doc = "Sign and logarithm of the absolute value of each matrix's determinant.", .shape = batch_shape,
     .grad = log_determinant_grad, .cpu = KERNELS(WIDE, log_determinant), OF_DENSE,
 };
 const Op op_Cholesky = {
-    .signature = "Cholesky(input: T) -> output: T; T: {double, float, half, complex64, complex128}",
+    .signature = "Cholesky(input: T) -> output: T; T: factored",
     .doc = "The lower triangle whose product with its adjoint is the matrix, of which the lower part is read.",
     .shape = square_shape, .grad = cholesky_grad, .cpu = KERNELS(WIDE, cholesky_of), OF_DENSE,
 };
@@ -262,14 +262,14 @@ const Op op_CholeskyGrad = {
 };
 const Op op_MatrixSolve = {
     .signature = "MatrixSolve(matrix: T, rhs: T) -> output: T; adjoint: bool = false; "
-                 "T: {double, float, half, complex64, complex128}",
+                 "T: factored",
     .doc = "The solutions of systems of linear equations.", .needs = "rank(matrix) >= 2, rank(rhs) >= 2",
     .shape = solve_shape, .grad = solve_grad, .prepare = system_prepare, .own_size = sizeof(Dense),
     .cpu = KERNELS(WIDE, solve),
 };
 const Op op_MatrixTriangularSolve = {
     .signature = "MatrixTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; "
-                 "T: {bfloat16, double, float, half, complex64, complex128}",
+                 "T: {bfloat16, factored}",
     .doc = "The solutions of systems of which one triangle is read.", .needs = "rank(matrix) >= 2, rank(rhs) >= 2",
     .shape = triangular_shape, .grad = triangular_grad, .prepare = system_prepare, .own_size = sizeof(Dense),
     .cpu = KERNELS(WIDEST, triangular),

@@ -126,13 +126,13 @@ static Status *bincount_prepare(Prepare *p) {
 #define BINCOUNT .shape = bincount_shape, .prepare = bincount_prepare, .own_size = sizeof(Bins), \
     .cpu = ANY_TYPE(count_run), .host = BIT(1), .flags = OP_NO_GRADIENT
 const Op op_Bincount = {
-    .signature = "Bincount(arr: int32, size: int32, weights: T) -> bins: T; T: {int32, int64, float, double}",
+    .signature = "Bincount(arr: int32, size: int32, weights: T) -> bins: T; T: counted",
     .doc = "How often each number below size appears; each time counts as much as its weight.", .needs = "scalar(size)",
     BINCOUNT,
 };
 const Op op_DenseBincount = {
     .signature = "DenseBincount(input: Tidx, size: Tidx, weights: T) -> output: T; Tidx: {int32, int64}; "
-                 "T: {int32, int64, float, double}; binary_output: bool = false",
+                 "T: counted; binary_output: bool = false",
     .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
     .needs = "scalar(size)", BINCOUNT,
 };
@@ -232,14 +232,14 @@ static Status *sparse_run(Kernel *k) {
 
 const Op op_RaggedBincount = {
     .signature = "RaggedBincount(splits: int64, values: Tidx, size: Tidx, weights: T) -> output: T; "
-                 "Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false",
+                 "Tidx: {int32, int64}; T: counted; binary_output: bool = false",
     .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
     .needs = "scalar(size), vector(splits)", .shape = rows_shape, .prepare = rows_prepare, .own_size = sizeof(Bins),
     .cpu = ANY_TYPE(ragged_run), .host = BIT(2), .flags = OP_NO_GRADIENT,
 };
 const Op op_SparseBincount = {
     .signature = "SparseBincount(indices: int64, values: Tidx, dense_shape: int64, size: Tidx, "
-                 "weights: T) -> output: T; Tidx: {int32, int64}; T: {int32, int64, float, double}; "
+                 "weights: T) -> output: T; Tidx: {int32, int64}; T: counted; "
                  "binary_output: bool = false",
     .doc = "How often each number below size appears in each row; each time counts as much as its weight.",
     .needs = "scalar(size), matrix(indices), vector(values), vector(dense_shape)", .shape = rows_shape,
@@ -284,7 +284,7 @@ static Status *bucketize_prepare(Prepare *p) {
 }
 
 const Op op_Bucketize = {
-    .signature = "Bucketize(input: T) -> output: int32; T: {int32, int64, float, double}; boundaries: list(float)",
+    .signature = "Bucketize(input: T) -> output: int32; T: counted; boundaries: list(float)",
     .doc = "The number of the bucket that each element falls in.", .shape = shape_unchanged,
     .prepare = bucketize_prepare,
     .own_size = sizeof(Boundaries), .cpu = KERNELS(REALS, bucketize), .flags = OP_NO_GRADIENT,
@@ -331,7 +331,7 @@ static Status *histogram_run(Kernel *k) {
 
 const Op op_HistogramFixedWidth = {
     .signature =
-        "HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype; T: {int32, int64, float, double}; "
+        "HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype; T: counted; "
                  "dtype: {int32, int64} = int32",
     .doc = "How many values fall in each of equally wide bins; those outside count at the edges.",
     .needs = "vector(value_range), size(value_range) == 2, scalar(nbins)", .shape = histogram_shape,

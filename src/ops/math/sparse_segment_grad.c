@@ -76,7 +76,7 @@ static const Folding sums = FOLD_SUM, means = FOLD_MEAN, roots = FOLD_SQRT;
 #define SEGMENT_GRAD(Name, fold)                                                                                    \
     const Op op_SparseSegment##Name##Grad = {                                                                       \
         .signature = "SparseSegment" #Name "Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: "   \
-                     "int32) -> output: T; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; "      \
+                     "int32) -> output: T; T: floats; Tidx: {int32, int64} = int32; "                               \
                      "Tsegmentids: {int32, int64} = int32",                                                         \
         .doc = "The gradient of SparseSegment" #Name ".",                                                           \
         .needs = "rank(grad) >= 1, vector(indices), vector(segment_ids), scalar(output_dim0)", .shape = grad_shape, \

@@ -43,8 +43,7 @@ static void norm_grad_expand(Formula *f) {
 }
 
 #define TYPES                                                                                                    \
-    "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "   \
-    "quint16, uint16, complex128, half, uint32, uint64}; variance_epsilon: float; scale_after_normalization: bool; "
+    "T: numbers; variance_epsilon: float; scale_after_normalization: bool; "
 const Op op_BatchNormWithGlobalNormalization = {
     .signature = "BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T) -> result: T; " TYPES
                  "deprecated(9, \"use FusedBatchNormV3\")",

@@ -224,8 +224,8 @@ const Op op_RandomPoisson = {
 };
 const Op op_RandomPoissonV2 = {
     .signature = "RandomPoissonV2(shape: S, rate: R) -> output: dtype; seed: int = 0; seed2: int = 0; "
-                 "S: {int32, int64}; R: {half, float, double, int32, int64} = double; "
-                 "dtype: {half, float, double, int32, int64} = int64; stateful",
+                 "S: {int32, int64}; R: sampled = double; "
+                 "dtype: sampled = int64; stateful",
     .doc = "Numbers of the Poisson distribution.", .cpu = ANY_TYPE(poisson_run), .flags = OP_NO_GRADIENT,
     DISTRIBUTION_FIELDS,
 };

@@ -80,7 +80,7 @@ const Op op_StatelessRandomUniformInt = {
 
 const Op op_StatelessRandomUniformFullInt = {
     .signature = "StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype; dtype: {int32, int64, uint32, "
-                 "uint64} = uint64; T: {int32, int64} = int32; Tseed: {int32, int64, uint32, uint64} = int64",
+                 "uint64} = uint64; T: {int32, int64} = int32; Tseed: wide_integers = int64",
     .doc = "Integers of the whole range that follow from the seed.", .needs = SEED_NEEDS, .prepare = prepare_bits,
     .cpu = ANY_TYPE(seeded_run), STATELESS,
 };
@@ -116,7 +116,7 @@ const Op op_StatelessTruncatedNormalV2 = {
 
 const Op op_StatelessRandomUniformFullIntV2 = {
     .signature = "StatelessRandomUniformFullIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: "
-                 "dtype; dtype: {int32, int64, uint32, uint64} = uint64; Tshape: {int32, int64} = int32",
+                 "dtype; dtype: wide_integers = uint64; Tshape: {int32, int64} = int32",
     .doc = "Integers of the whole range that follow from key and counter.", .needs = KEY_NEEDS, .prepare = prepare_bits,
     .cpu = ANY_TYPE(keyed_run), STATELESS,
 };
@@ -129,7 +129,7 @@ static Status *keyed_int_run(Kernel *k) {
 
 const Op op_StatelessRandomUniformIntV2 = {
     .signature = "StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, "
-                 "maxval: dtype) -> output: dtype; dtype: {int32, int64, uint32, uint64}; Tshape: {int32, int64} = int32",
+                 "maxval: dtype) -> output: dtype; dtype: wide_integers; Tshape: {int32, int64} = int32",
     .doc = "Integers in [minval, maxval) that follow from key and counter.", .prepare = prepare_bits,
     .needs = KEY_NEEDS ", scalar(minval), scalar(maxval)", .cpu = ANY_TYPE(keyed_int_run), STATELESS,
 };
