@@ -232,6 +232,32 @@ void disk_remove_directory(Str path) {
 
 // ---- writing
 
+Status *disk_create(Str path, int *out_fd) {
+    AUTO(text) Text name = {0};
+    TRY(native(path, &name));
+    TRY(disk_make_parents(path));
+    int fd = open_patiently(name.p, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+    if (fd < 0)
+        return SYSTEM_ERROR(path);
+    *out_fd = fd;
+    return OK;
+}
+
+Status *disk_append(int fd, Str bytes, Str path) {
+    const char *p = bytes.p;
+    for (size_t n = bytes.n; n;) {
+        ssize_t put = write(fd, p, n < (1u << 30) ? n : (1u << 30));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return SYSTEM_ERROR(path);
+        NEED(put > 0, RESOURCE_EXHAUSTED, "%.*s; the system writes no more", STR_ARGS(path));
+        p += put;
+        n -= (size_t)put;
+    }
+    return OK;
+}
+
 Status *disk_writer_open(DiskWriter *writer, Str path) {
     static _Atomic unsigned serial;
     TRY(native(path, &writer->path));
@@ -246,17 +272,7 @@ Status *disk_writer_open(DiskWriter *writer, Str path) {
 }
 
 static Status *write_out(DiskWriter *writer, const char *p, size_t n) {
-    while (n) {
-        ssize_t put = write(writer->fd, p, n < (1u << 30) ? n : (1u << 30));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return SYSTEM_ERROR(text_str(&writer->path));
-        NEED(put > 0, RESOURCE_EXHAUSTED, "%.*s; the system writes no more", STR_ARGS(text_str(&writer->path)));
-        p += put;
-        n -= (size_t)put;
-    }
-    return OK;
+    return disk_append(writer->fd, (Str){p, n}, text_str(&writer->path));
 }
 
 static Status *flush(DiskWriter *writer) {

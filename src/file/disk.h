@@ -31,6 +31,10 @@ FALLIBLE Status *disk_read_at(int fd, uint64_t offset, void *out, size_t n, Str 
 FALLIBLE Status *disk_read_some(int fd, void *out, size_t n, Str path, size_t *out_got);
 void disk_close(int fd);
 
+// A file that grows: made here, ALREADY_EXISTS where it is there, then written to its end. Closed by disk_close.
+FALLIBLE Status *disk_create(Str path, int *out_fd);
+FALLIBLE Status *disk_append(int fd, Str bytes, Str path);
+
 // A file under a name of its own beside the final one, until it is committed.
 typedef struct {
     Text path, temporary;

@@ -20,8 +20,6 @@ AssertNextDataset(input_dataset: variant, transformations: string) -> handle: va
 AssertPrevDataset(input_dataset: variant, transformations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssignVariableXlaConcatND(resource: resource, inputs: N * T); T: type; N: int >= 1; num_concats: list(int); paddings: list(int) = []; stateful
 AudioSpectrogram(input: float) -> spectrogram: float; window_size: int; stride: int; magnitude_squared: bool = false => 2 -> [? ? ?]
-AudioSummary(tag: string, tensor: float) -> summary: string; sample_rate: float; max_outputs: int >= 1 = 3; deprecated(15, "use AudioSummaryV2")
-AudioSummaryV2(tag: string, tensor: float, sample_rate: float) -> summary: string; max_outputs: int >= 1 = 3 => -> []
 AutoShardDataset(input_dataset: variant, num_workers: int64, index: int64) -> handle: variant; auto_shard_policy: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; num_replicas: int = 0
 BandedTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {double, float, half, complex64, complex128} => [&X ? m], [&X m k] -> [X m k]
 Batch(in_tensors: T) -> batched_tensors: T, batch_index: int64, id: int64; num_batch_threads: int; max_batch_size: int; max_enqueued_batches: int = 10; batch_timeout_micros: int; allowed_batch_sizes: list(int) = []; grad_timeout_micros: int; container: string = ""; shared_name: string = ""; batching_queue: string = ""; T: list(type) >= 1; distributed => [_n _X] -> [? _X], [? 3], []
@@ -101,7 +99,6 @@ Case(branch_index: int32, input: Tin) -> output: Tout; Tin: list(type) >= 0; Tou
 CheckPinned(tensor: T) -> output: T; T: type
 ChooseFastestBranchDataset(input_dataset: variant, ratio_numerator: int64, ratio_denominator: int64, other_arguments: Targuments) -> handle: variant; Targuments: list(type) >= 0; num_elements_per_branch: int >= 1; branches: list(func) >= 1; other_arguments_lengths: list(int) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 ChooseFastestDataset(input_datasets: N * variant) -> handle: variant; N: int >= 2; num_experiments: int; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-CloseSummaryWriter(writer: resource); stateful
 CollateTPUEmbeddingMemory(memory_configs: N * string) -> merged_memory_config: string; N: int >= 1; stateful
 CollectiveAllToAllV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; stateful; distributed
 CollectiveAllToAllV3(input: T, communicator: resource, group_assignment: int32) -> data: T; T: {bfloat16, float, half, double, int32, int64}; timeout_seconds: float = 0; stateful; distributed
@@ -144,7 +141,6 @@ CopyHost(input: T) -> output: T; T: type; tensor_name: string = ""; debug_ops_sp
 CopyToMesh(input: T) -> output: T; mesh: string; T: type
 CopyToMeshGrad(input: T, forward_input: T) -> output: T; T: type
 CreateSummaryDbWriter(writer: resource, db_uri: string, experiment_name: string, run_name: string, user_name: string); stateful
-CreateSummaryFileWriter(writer: resource, logdir: string, max_queue: int32, flush_millis: int32, filename_suffix: string); stateful => *
 CropAndResizeGradBoxes(grads: float, image: T, boxes: float, box_ind: int32) -> output: float; T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {"bilinear"} = "bilinear" => *, *, X -> X
 CropAndResizeGradImage(grads: float, boxes: float, box_ind: int32, image_size: int32) -> output: T; T: {float, half, double}; method: {"bilinear", "nearest"} = "bilinear" => *, *, *, ~S:[? ? ? ?] -> S
 CrossReplicaSum(input: T, group_assignment: int32) -> output: T; T: {half, bfloat16, float, double, int32, uint32}; stateful
@@ -315,7 +311,6 @@ FixedLengthRecordDatasetV2(filenames: string, header_bytes: int64, record_bytes:
 FixedLengthRecordReader() -> reader_handle: ref string; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use FixedLengthRecordReaderV2")
 FixedLengthRecordReaderV2() -> reader_handle: resource; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; encoding: string = ""; stateful => -> []
 FlatMapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
-FlushSummaryWriter(writer: resource); stateful
 For(start: int32, limit: int32, delta: int32, input: T) -> output: T; T: list(type) >= 0; body: func
 FractionalAvgPool(value: T) -> output: T, row_pooling_sequence: int64, col_pooling_sequence: int64; pooling_ratio: list(float) >= 4; pseudo_random: bool = false; overlapping: bool = false; deterministic: bool = false; seed: int = 0; seed2: int = 0; T: {float, double, int32, int64} => [b h w c] -> [b*1000/@pooling_ratio.0 h*1000/@pooling_ratio.1 w*1000/@pooling_ratio.2 c*1000/@pooling_ratio.3], [h*1000/@pooling_ratio.1], [w*1000/@pooling_ratio.2]
 FractionalAvgPoolGrad(orig_input_tensor_shape: int64, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64) -> output: T; overlapping: bool = false; T: {float, double, int32, int64}
@@ -746,7 +741,6 @@ StatsAggregatorSetSummaryWriter(stats_aggregator: resource, summary: resource); 
 StatsAggregatorSummary(iterator: resource) -> summary: string; stateful
 StochasticCastToInt(input: Tin, key: uint64, counter: uint64, alg: int32) -> output: Tout; Tin: {half, bfloat16, float, double}; Tout: {int8, int16, int32}
 StoreMinibatchStatisticsInFdo(program_key: string, max_ids: int32, max_uniques: int32); sample_count: int >= 1; num_replica: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
-SummaryWriter() -> writer: resource; shared_name: string = ""; container: string = ""; stateful => -> []
 Svd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128} => (!compute_uv)[X m n] -> [X m<n], [0] | (full_matrices)[X m n] -> [X m<n], [X m m], [X n n] | [X m n] -> [X m<n], [X m m<n], [X n m<n]
 SymbolicGradient(input: Tin) -> output: Tout; Tin: list(type) >= 1; Tout: list(type) >= 1; f: func
 SyncDevice(); stateful
@@ -810,7 +804,6 @@ TensorMapSize(input_handle: variant) -> size: int32
 TensorMapStackKeys(input_handle: variant) -> keys: key_dtype; key_dtype: type
 TensorSliceDataset(components: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = false; metadata: string = ""; replicate_on_split: bool = false; stateful => -> []
 TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T) -> output: T; T: type; Index: {int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0 => X -> X
-TensorSummary(tensor: T) -> summary: string; T: type; description: string = ""; labels: list(string) = []; display_name: string = "" => -> []
 TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
 TextLineReader() -> reader_handle: ref string; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use TextLineReaderV2")
 TextLineReaderV2() -> reader_handle: resource; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful => -> []
@@ -848,13 +841,7 @@ WindowDataset(input_dataset: variant, size: int64, shift: int64, stride: int64, 
 WindowOp(inputs: Tinputs) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; Tinputs: list(type) >= 1
 WorkerHeartbeat(request: string) -> response: string; stateful
 WrapDatasetVariant(input_handle: variant) -> output_handle: variant
-WriteAudioSummary(writer: resource, step: int64, tag: string, tensor: float, sample_rate: float); max_outputs: int >= 1 = 3; stateful
-WriteGraphSummary(writer: resource, step: int64, tensor: string); stateful => *
-WriteHistogramSummary(writer: resource, step: int64, tag: string, values: T); T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, bool} = float; stateful => *
 WriteImageSummary(writer: resource, step: int64, tag: string, tensor: T, bad_color: uint8); max_images: int >= 1 = 3; T: {uint8, double, float, half} = float; stateful => *
-WriteRawProtoSummary(writer: resource, step: int64, tensor: string); stateful => *
-WriteScalarSummary(writer: resource, step: int64, tag: string, value: T); T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; stateful => *
-WriteSummary(writer: resource, step: int64, tensor: T, tag: string, summary_metadata: string); T: type; stateful => *
 XlaAllReduce(input: T, group_assignment: int32) -> output: T; T: {half, bfloat16, float, int32, uint32}; reduce_op: {"Min", "Max", "Mul", "Add", "Mean"}; mode: {"CrossReplica", "CrossReplicaAndPartition"}
 XlaBroadcastHelper(lhs: T, rhs: T, broadcast_dims: Tindices) -> lhs_output: T, rhs_output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; Tindices: {int32, int64}
 XlaCallModule(args: Tin) -> output: Tout; version: int; module: string; Sout: list(shape) >= 0; Tout: list(type) >= 0; Tin: list(type) >= 0; dim_args_spec: list(string) = []; platforms: list(string) = []; function_list: list(func) = []; has_token_input_output: bool = false; disabled_checks: list(string) = []; use_shardy_partitioner: bool = false; stateful

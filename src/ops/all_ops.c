@@ -149,7 +149,9 @@
 #define IO X(SaveV2) X(RestoreV2) X(Save) X(SaveSlices) X(Restore) X(RestoreSlice) \
     X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
-    X(MatchingFiles) X(ScalarSummary) X(HistogramSummary) X(TensorSummaryV2) X(MergeSummary)
+    X(MatchingFiles) X(ScalarSummary) X(HistogramSummary) X(TensorSummary) X(TensorSummaryV2) X(AudioSummary) X(AudioSummaryV2) \
+    X(MergeSummary) X(SummaryWriter) X(CreateSummaryFileWriter) X(FlushSummaryWriter) X(CloseSummaryWriter) X(WriteSummary) \
+    X(WriteScalarSummary) X(WriteHistogramSummary) X(WriteRawProtoSummary) X(WriteGraphSummary) X(WriteAudioSummary)
 
 #define X(Name) extern const Op op_##Name;
 FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO

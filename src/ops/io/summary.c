@@ -1,23 +1,7 @@
 // Summaries — values as serialised Summary messages, for event files.
-#include <float.h>
-#include <math.h>
-
-#include "base/number.h"
+#include "file/summary.h"
 #include "ops/string/strings.h"
 #include "proto/tensor_proto.h"
-
-static double number_at(const Tensor *t, int64_t i) {
-#define OF(dtype, Type) case dtype: return (double)((const Type *)t->data)[i];
-    switch (t->dtype) {
-    case DT_half: return half_to_float(((const Half *)t->data)[i]);
-    case DT_bfloat16: return bfloat16_to_float(((const Bfloat16 *)t->data)[i]);
-    OF(DT_float, float) OF(DT_double, double) OF(DT_int8, int8_t) OF(DT_int16, int16_t) OF(DT_int32, int32_t)
-    OF(DT_int64, int64_t) OF(DT_uint8, uint8_t) OF(DT_uint16, uint16_t) OF(DT_uint32, uint32_t)
-    OF(DT_uint64, uint64_t)
-    default: return NAN;
-    }
-#undef OF
-}
 
 static Status *put_summary(Kernel *k, Summary_Value *values, size_t n) {
     AUTO(text) Text text = {0};
@@ -40,7 +24,7 @@ static Status *scalar_run(Kernel *k) {
     NEED_MEMORY(values || !n);
     for (int64_t i = 0; i < n; i++)
         values[i] = (Summary_Value){.tag = string_at(k->in[0], i), .which = Summary_Value_simple_value,
-                                    .simple_value = (float)number_at(k->in[1], i)};
+                                    .simple_value = (float)summary_number(k->in[1], i)};
     return put_summary(k, values, (size_t)n);
 }
 
@@ -52,82 +36,10 @@ const Op op_ScalarSummary = {
 
 // ---------------------------------------- HistogramSummary
 
-// Bucket limits are 1e-12 · 1.1^i below 1e20, then the largest number; the same below zero; and zero.
-enum { MOST_POSITIVE = 1000 };
-
-typedef struct {
-    double limits[2 * MOST_POSITIVE + 1], counts[2 * MOST_POSITIVE + 1];
-    size_t n;
-} Buckets;
-
-static void buckets_init(Buckets *buckets) {
-    double positive[MOST_POSITIVE];
-    size_t n = 0;
-    for (double limit = 1e-12; limit < 1e20; limit *= 1.1)
-        positive[n++] = limit;
-    positive[n++] = DBL_MAX;
-    for (size_t i = 0; i < n; i++) {
-        buckets->limits[i] = -positive[n - 1 - i];
-        buckets->limits[n + 1 + i] = positive[i];
-    }
-    buckets->limits[n] = 0;
-    buckets->n = 2 * n + 1;
-}
-
-// A value belongs to the first bucket whose limit is above it.
-static void buckets_add(Buckets *buckets, double value) {
-    size_t low = 0, high = buckets->n - 1;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (buckets->limits[middle] > value)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    buckets->counts[low]++;
-}
-
-// Empty buckets in a row become one; `limits` and `counts` are overwritten by what is told. How many there are.
-static size_t buckets_shorten(Buckets *buckets) {
-    size_t n = 0;
-    for (size_t i = 0; i < buckets->n; n++) {
-        double limit = buckets->limits[i], count = buckets->counts[i];
-        i++;
-        while (count <= 0 && i < buckets->n && buckets->counts[i] <= 0)
-            limit = buckets->limits[i++];
-        buckets->limits[n] = limit;
-        buckets->counts[n] = count;
-    }
-    return n;
-}
-
-static Status *count_values(const Tensor *values, Str tag, Buckets *buckets, HistogramProto *out) {
-    buckets_init(buckets);
-    *out = (HistogramProto){.min = DBL_MAX, .max = -DBL_MAX, .num = (double)tensor_count(values)};
-    for (int64_t i = 0, n = tensor_count(values); i < n; i++) {
-        double value = number_at(values, i);
-        NEED(!isnan(value), INVALID_ARGUMENT, "Nan in summary histogram for: %.*s", STR_ARGS(tag));
-        NEED(!isinf(value), INVALID_ARGUMENT, "Infinity in summary histogram for: %.*s", STR_ARGS(tag));
-        buckets_add(buckets, value);
-        out->min = fmin(out->min, value);
-        out->max = fmax(out->max, value);
-        out->sum += value;
-        out->sum_squares += value * value;
-    }
-    out->bucket_limit.p = buckets->limits;
-    out->bucket.p = buckets->counts;
-    out->bucket_limit.n = out->bucket.n = buckets_shorten(buckets);
-    return OK;
-}
-
 static Status *histogram_run(Kernel *k) {
     AUTO(arena) Arena arena = {0};
-    HistogramProto histogram;
-    Str tag = string_at(k->in[0], 0);
-    Buckets *buckets = ARENA_NEW(&arena, Buckets);
-    NEED_MEMORY(buckets);
-    TRY(count_values(k->in[1], tag, buckets, &histogram));
-    Summary_Value value = {.tag = tag, .which = Summary_Value_histo, .histo = &histogram};
+    Summary_Value value;
+    TRY(summary_histogram(&arena, string_at(k->in[0], 0), k->in[1], &value));
     return put_summary(k, &value, 1);
 }
 
@@ -153,6 +65,60 @@ const Op op_TensorSummaryV2 = {
     .doc = "A Summary with a tensor and what is to be done with it.",
     .needs = "scalar(tag), scalar(serialized_summary_metadata)", .shape = shape_scalar, .cpu = ANY_TYPE(tensor_run),
     .flags = OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- TensorSummary
+
+static Status *tensor_v1_run(Kernel *k) {
+    AUTO(arena) Arena arena = {0};
+    Summary_Value value;
+    TRY(summary_tensor(&arena, STR(""), k->in[0], NULL, &value));
+    value.node_name = k->node->name;
+    return put_summary(k, &value, 1);
+}
+
+const Op op_TensorSummary = {
+    .signature = "TensorSummary(tensor: T) -> summary: string; T: type; description: string = \"\"; labels: list(string) = []; "
+                 "display_name: string = \"\"",
+    .doc = "A Summary with a tensor under the name of the node.", .shape = shape_scalar, .cpu = ANY_TYPE(tensor_v1_run),
+    .flags = OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- AudioSummary
+
+typedef struct {
+    int64_t most;
+    float rate;
+} Audio;
+
+static Status *audio_prepare(Prepare *p) {
+    Audio *own = p->own;
+    own->most = node_int(p->node, "max_outputs");
+    own->rate = node_attr_find(p->node, "sample_rate") ? node_float(p->node, "sample_rate") : 0;
+    return OK;
+}
+
+static Status *audio_run(Kernel *k) {
+    AUTO(arena) Arena arena = {0};
+    const Audio *own = k->own;
+    Summary_Value *values;
+    size_t n;
+    float rate = k->n_in > 2 ? *(const float *)k->in[2]->data : own->rate;
+    TRY(summary_audio(&arena, string_at(k->in[0], 0), k->in[1], rate, own->most, &values, &n));
+    return put_summary(k, values, n);
+}
+
+const Op op_AudioSummary = {
+    .signature = "AudioSummary(tag: string, tensor: float) -> summary: string; sample_rate: float; max_outputs: int >= 1 = 3; "
+                 "deprecated(15, \"use AudioSummaryV2\")",
+    .doc = "A Summary with sounds as WAV files.", .needs = "scalar(tag)", .shape = shape_scalar,
+    .prepare = audio_prepare, .own_size = sizeof(Audio), .cpu = ANY_TYPE(audio_run), .flags = OP_NO_GRADIENT,
+};
+
+const Op op_AudioSummaryV2 = {
+    .signature = "AudioSummaryV2(tag: string, tensor: float, sample_rate: float) -> summary: string; max_outputs: int >= 1 = 3",
+    .doc = "A Summary with sounds as WAV files.", .needs = "scalar(tag), scalar(sample_rate)", .shape = shape_scalar,
+    .prepare = audio_prepare, .own_size = sizeof(Audio), .cpu = ANY_TYPE(audio_run), .flags = OP_NO_GRADIENT,
 };
 
 // ---------------------------------------- MergeSummary
