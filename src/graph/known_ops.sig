@@ -185,17 +185,11 @@ DebugIdentityV3(input: T) -> output: T; T: type; device_name: string = ""; tenso
 DebugNanCount(input: T) -> output: int64; T: type; device_name: string = ""; tensor_name: string = ""; debug_urls: list(string) = []; gated_grpc: bool = false; allows_uninitialized
 DebugNumericSummary(input: T) -> output: double; T: type; device_name: string = ""; tensor_name: string = ""; debug_urls: list(string) = []; lower_bound: float = -inf; upper_bound: float = inf; mute_if_healthy: bool = false; gated_grpc: bool = false; allows_uninitialized
 DebugNumericSummaryV2(input: T) -> output: output_dtype; output_dtype: {float, double} = float; T: type; tensor_debug_mode: int = -1; tensor_id: int = -1
-DecodeAndCropJpeg(contents: string, crop_window: int32) -> image: uint8; channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false; acceptable_fraction: float = 1; dct_method: string = "" => (channels=0)[], =[? ? h w] -> [h w ?] | [], =[? ? h w] -> [h w @channels]
-DecodeBmp(contents: string) -> image: uint8; channels: int = 0 => (channels=0)[] -> [? ? ?] | [] -> [? ? @channels]
 DecodeCSV(records: string, record_defaults: OUT_TYPE) -> output: OUT_TYPE; OUT_TYPE: list({float, double, int32, int64, string}) >= 1; field_delim: string = ","; use_quote_delim: bool = true; na_value: string = ""; select_cols: list(int) = [] => X, 0..1 -> X
 DecodeCompressed(bytes: string) -> output: string; compression_type: string = "" => X -> X
-DecodeGif(contents: string) -> image: uint8 => [] -> [? ? ? 3]
-DecodeImage(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8, uint16, float} = uint8; expand_animations: bool = true => (expand_animations)[] -> * | (channels=0)[] -> [? ? ?] | [] -> [? ? @channels]
 DecodeJSONExample(json_examples: string) -> binary_examples: string => X -> X
-DecodeJpeg(contents: string) -> image: uint8; channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false; acceptable_fraction: float = 1; dct_method: string = "" => (channels=0)[] -> [? ? ?] | [] -> [? ? @channels]
 DecodeJxl(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8} = uint8
 DecodePaddedRaw(input_bytes: string, fixed_length: int32) -> output: out_type; out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, bfloat16}; little_endian: bool = true => X, * -> [X ?]
-DecodePng(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8, uint16} = uint8 => (channels=0)[] -> [? ? ?] | [] -> [? ? @channels]
 DecodeProtoV2(bytes: string) -> sizes: int32, values: output_types; message_type: string; field_names: list(string); output_types: list(type) >= 0; descriptor_source: string = "local://"; message_format: string = "binary"; sanitize: bool = false => X -> [X @output_types], [X ?]
 DecodeWav(contents: string) -> audio: float, sample_rate: int32; desired_channels: int = -1; desired_samples: int = -1 => [] -> [@desired_samples @desired_channels], []
 DecodeWebP(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8} = uint8
@@ -234,9 +228,6 @@ EditDistance(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: 
 Eig(input: T) -> e: Tout, v: Tout; compute_v: bool = true; T: {float, double, complex64, complex128}; Tout: {complex64, complex128} => (compute_v)[X n n] -> [X n], [X n n] | [X n n] -> [X n], [0]
 Empty(shape: int32) -> output: dtype; dtype: type; init: bool = false; stateful
 EmptyTensorMap() -> handle: variant
-EncodeJpeg(image: uint8) -> contents: string; format: {"", "grayscale", "rgb"} = ""; quality: int = 95; progressive: bool = false; optimize_size: bool = false; chroma_downsampling: bool = true; density_unit: {"in", "cm"} = "in"; x_density: int = 300; y_density: int = 300; xmp_metadata: string = "" => [? ? ?] -> []
-EncodeJpegVariableQuality(images: uint8, quality: int32) -> contents: string
-EncodePng(image: T) -> contents: string; compression: int = -1; T: {uint8, uint16} = uint8 => [X ? ? ?] -> X
 EncodeProto(sizes: int32, values: Tinput_types) -> bytes: string; field_names: list(string); message_type: string; descriptor_source: string = "local://"; Tinput_types: list(type) >= 1 => *, [Y ?] -> Y
 EncodeWav(audio: float, sample_rate: int32) -> contents: string => 2, [] -> []
 EnqueueTPUEmbeddingArbitraryTensorBatch(sample_indices_or_row_splits: N * T1, embedding_indices: N * T2, aggregation_weights: N * T3, mode_override: string); T1: {int32, int64} = int32; T2: {int32, int64} = int32; T3: {float, double} = float; N: int >= 1; device_ordinal: int = -1; combiners: list(string) = []; stateful
@@ -287,7 +278,6 @@ Expint(x: T) -> y: T; T: {bfloat16, half, float, double}
 ExtractGlimpse(input: float, size: int32, offsets: float) -> glimpse: float; centered: bool = true; normalized: bool = true; uniform_noise: bool = true; noise: string = "uniform" => [b ? ? c], =[h w], [b 2] -> [b h w c]
 ExtractGlimpseV2(input: float, size: int32, offsets: float) -> glimpse: float; centered: bool = true; normalized: bool = true; uniform_noise: bool = true; noise: string = "uniform" => [b ? ? c], =[h w], [b 2] -> [b h w c]
 ExtractImagePatches(images: T) -> patches: T; ksizes: list(int) >= 4; strides: list(int) >= 4; rates: list(int) >= 4; T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool}; padding: {"SAME", "VALID"} => (padding=SAME)[b h w d] -> [b (h+@strides.1-1)/@strides.1 (w+@strides.2-1)/@strides.2 d*@ksizes.1*@ksizes.2] | [b h w d] -> [b (h-(@ksizes.1-1*@rates.1)+@strides.1-1)/@strides.1 (w-(@ksizes.2-1*@rates.2)+@strides.2-1)/@strides.2 d*@ksizes.1*@ksizes.2]
-ExtractJpegShape(contents: string) -> image_shape: output_type; output_type: {int32, int64} = int32 => [] -> [3]
 ExtractVolumePatches(input: T) -> patches: T; ksizes: list(int) >= 5; strides: list(int) >= 5; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; padding: {"SAME", "VALID"}
 FFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 Fact() -> fact: string

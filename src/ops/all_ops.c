@@ -139,7 +139,9 @@
     X(UnicodeEncode) X(SparseCross) X(SparseCrossV2) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
 #define IMAGE X(ResizeBilinear) X(ResizeBilinearGrad) X(ResizeNearestNeighbor) X(ResizeNearestNeighborGrad) X(CropAndResize) \
     X(NonMaxSuppression) X(NonMaxSuppressionV2) X(NonMaxSuppressionV3) X(NonMaxSuppressionV4) X(NonMaxSuppressionV5) \
-    X(CombinedNonMaxSuppression)
+    X(CombinedNonMaxSuppression) \
+    X(DecodeJpeg) X(DecodeAndCropJpeg) X(DecodePng) X(DecodeBmp) X(DecodeGif) X(DecodeImage) X(ExtractJpegShape) \
+    X(EncodeJpeg) X(EncodeJpegVariableQuality) X(EncodePng)
 #define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
     X(IRFFT3D)
 #define SPARSE X(SparseTensorDenseMatMul) X(SparseMatMul) X(SparseReshape) X(SparseFillEmptyRows) \

@@ -1,0 +1,297 @@
+# cases_image — image files to pixels and back, sizes, colours, boxes: TensorFlow's pixels.
+import base64
+import struct
+import zlib
+
+import numpy as np
+
+from cases import bfloat16, boolean, case, f16, f32, f64, i8, i16, i32, i64, ints, rng, script, u8, u16, values
+
+
+def picture(height, width, channels, key=0, kind=u8):
+    """Something like a photograph: slopes, edges and a little noise."""
+    y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(channels), indexing="ij")
+    wave = 96 + 70 * np.sin(x / 5.0 + c) + 50 * np.cos(y / 7.0 - c) + 30 * ((x + y) // 9 % 2)
+    most = np.iinfo(kind).max
+    noise = rng("picture", height, width, channels, key).uniform(-6, 6, (height, width, channels))
+    return (np.clip(wave + noise, 0, 255) / 255 * most).astype(kind)
+
+
+def scalar(data):
+    return np.array(data, object)
+
+
+# ---------------------------------------- files by hand
+
+def png_chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(width, height, depth, color, more=b"", rows=None, interlaced=0, key=0):
+    """Rows without filters; random samples. `more` are chunks in front of the pixels."""
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
+    random = rng("png", width, height, depth, color, key)
+    raw = b""
+    passes = [(0, 0, 1, 1)]
+    if interlaced:
+        passes = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
+    for top, left, down, right in passes:
+        across, lines = -(-(width - left) // right), -(-(height - top) // down)
+        for _ in range(lines if across > 0 else 0):
+            raw += bytes([0]) + random.bytes((across * channels * depth + 7) // 8)
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced)
+    return b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + more + png_chunk(b"IDAT", zlib.compress(raw)) + png_chunk(b"IEND", b"")
+
+
+PALETTE = png_chunk(b"PLTE", bytes(range(0, 240, 5))[:48])
+WIDE_PALETTE = png_chunk(b"PLTE", bytes(i * 7 % 256 for i in range(768)))
+FILES = {"grey%d" % d: png(9, 5, d, 0) for d in (1, 2, 4, 8, 16)}
+FILES.update({"rgb%d" % d: png(9, 5, d, 2) for d in (8, 16)})
+FILES.update({"greya%d" % d: png(9, 5, d, 4) for d in (8, 16)})
+FILES.update({"rgba%d" % d: png(9, 5, d, 6) for d in (8, 16)})
+FILES.update({"palette%d" % d: png(9, 5, d, 3, WIDE_PALETTE if d == 8 else PALETTE[:4] and png_chunk(b"PLTE", bytes(range(3 * 2 ** d))))
+              for d in (1, 2, 4, 8)})
+FILES["clear_palette"] = png(9, 5, 8, 3, WIDE_PALETTE + png_chunk(b"tRNS", bytes([0, 128, 7])))
+FILES["clear_grey"] = png(9, 5, 4, 0, png_chunk(b"tRNS", b"\x00\x03"))
+FILES["clear_rgb"] = png(9, 5, 8, 2, png_chunk(b"tRNS", b"\x00\x03\x00\x05\x00\x07"))
+FILES["interlaced"] = png(11, 13, 8, 2, interlaced=1)
+FILES["interlaced_grey"] = png(5, 3, 2, 0, interlaced=1)
+FILES["gamma"] = png(9, 5, 8, 2, png_chunk(b"gAMA", struct.pack(">I", 45455)))
+FILES["srgb"] = png(9, 5, 8, 2, png_chunk(b"sRGB", b"\0"))
+
+for name, data in sorted(FILES.items()):
+    for channels in (0, 1, 3, 4):
+        for kind in ("uint8", "uint16"):
+            case("DecodePng", scalar(data), attrs=dict(channels=channels, dtype=kind), label="%s channels=%d %s" % (name, channels, kind))
+        case("DecodeImage", scalar(data), attrs=dict(channels=channels, dtype="float"), label="%s channels=%d float" % (name, channels))
+    case("DecodeJpeg", scalar(data), label=name)
+    case("DecodeGif", scalar(data), label=name)
+    case("DecodeBmp", scalar(data), error=True, label=name)
+    case("DecodeAndCropJpeg", scalar(data), ints(0, 0, 1, 1), error=True, label=name)
+for cut in (0, 4, 8, 20, 33, 40, 60, -13, -5):
+    case("DecodePng", scalar(FILES["rgb8"][:cut]), label="cut %d" % cut, error=cut != -13)
+case("DecodePng", scalar(FILES["rgb8"].replace(b"IDAT", b"IDAU")), label="bad chunk", error=True)
+case("DecodePng", scalar(png(1 << 26, 1 << 20, 8, 2)[:60] if False else FILES["rgb8"][:16] + b"\x7f\xff\xff\xff" + FILES["rgb8"][20:]), label="huge", error=True)
+case("DecodePng", np.array([FILES["rgb8"]], object), error=True, label="a vector")
+case("DecodePng", scalar(FILES["rgb8"]), attrs=dict(channels=2), error=True, label="channels=2")
+case("DecodePng", scalar(b"nothing"), error=True, label="nothing")
+
+
+def bmp(width, height, depth, offset=54, more=0):
+    row = (depth // 8 * width + 3) // 4 * 4
+    data = rng("bmp", width, height, depth).bytes(max(0, row) * abs(height) + more)
+    head = b"BM" + struct.pack("<IIIIiiHHIIiiII", offset + len(data), 0, offset, 40, width, height, 1, depth, 0, len(data), 0, 0, 0, 0)
+    return head[:offset] + bytes(max(0, offset - len(head))) + data
+
+
+for depth in (8, 24, 32):
+    for width in (1, 3, 4, 7):
+        for height in (5, -5):
+            for channels in (0, 3, 4):
+                case("DecodeBmp", scalar(bmp(width, height, depth)), attrs=dict(channels=channels),
+                     label="%d by %d, %d bits, channels=%d" % (width, height, depth, channels))
+    case("DecodeImage", scalar(bmp(3, 5, depth)), attrs=dict(dtype="float"), label="bmp float %d" % depth)
+    case("DecodeImage", scalar(bmp(3, 5, depth)), attrs=dict(dtype="uint16"), label="bmp uint16 %d" % depth)
+    case("DecodeBmp", scalar(bmp(3, 5, depth, 138)), label="long header %d" % depth)
+    case("DecodeBmp", scalar(bmp(3, 5, depth, more=1)), label="a byte more %d" % depth, error=True)
+    case("DecodeBmp", scalar(bmp(3, 5, depth)[:-1]), label="a byte less %d" % depth, error=True)
+for label, data in (("16 bits", bmp(3, 5, 16)), ("no width", bmp(0, 5, 24)), ("negative width", bmp(-3, 5, 24)[:80]), ("no height", bmp(3, 0, 24)),
+                    ("short", b"BM" + bytes(20)), ("header only", bmp(3, 5, 24)[:54]), ("negative offset", bmp(3, 5, 24)[:10] + b"\xff" * 4 + bmp(3, 5, 24)[14:])):
+    case("DecodeBmp", scalar(data), label=label, error=True)
+case("DecodeBmp", scalar(bmp(3, 5, 24)), attrs=dict(channels=1), error=True, label="channels=1")
+case("DecodePng", scalar(bmp(3, 5, 24)), error=True, label="a bmp")
+case("DecodeJpeg", scalar(bmp(3, 5, 24)), error=True, label="a bmp")
+
+
+def lzw(indices, size):
+    """Codes of GIF's LZW; the table is cleared when it is full."""
+    clear, out, bits, n_bits = 1 << size, bytearray(), 0, 0
+    table, width = {}, size + 1
+
+    def put(code):
+        nonlocal bits, n_bits
+        bits |= code << n_bits
+        n_bits += width
+        while n_bits >= 8:
+            out.append(bits & 255)
+            bits, n_bits = bits >> 8, n_bits - 8
+
+    def reset():
+        nonlocal table, width
+        table, width = {bytes([i]): i for i in range(clear)}, size + 1
+
+    reset()
+    put(clear)
+    run = b""
+    for index in indices:
+        longer = run + bytes([index])
+        if longer in table:
+            run = longer
+            continue
+        put(table[run])
+        if len(table) + 2 < 4096:
+            table[longer] = len(table) + 2
+            if len(table) + 2 > 1 << width and width < 12:
+                width += 1
+        else:
+            put(clear)
+            reset()
+        run = bytes([index])
+    put(table[run])
+    put(clear + 1)
+    if n_bits:
+        out.append(bits & 255)
+    return bytes(out)
+
+
+def gif_frame(left, top, width, height, size, own=False, interlaced=False, clear=None, key=0):
+    indices = rng("gif", left, top, width, height, size, key).randint(0, 1 << size, width * height)
+    if key == "flat":
+        indices[:] = 1
+    data = lzw(indices.tolist(), max(size, 2))
+    out = b""
+    if clear is not None:
+        out += b"!\xf9\x04\x01\x05\x00" + bytes([clear]) + b"\x00"
+    out += b"," + struct.pack("<HHHHB", left, top, width, height, (0x80 | size - 1 if own else 0) | (0x40 if interlaced else 0))
+    if own:
+        out += bytes((i * 37 + 11) % 256 for i in range(3 << size))
+    out += bytes([max(size, 2)])
+    for i in range(0, len(data), 255):
+        out += bytes([len(data[i:i + 255])]) + data[i:i + 255]
+    return out + b"\0"
+
+
+def gif(width, height, frames, size=3, colors=True):
+    head = b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80 | size - 1 if colors else 0, 0, 0)
+    if colors:
+        head += bytes((i * 53 + 7) % 256 for i in range(3 << size))
+    return head + b"!\xfe\x05hello\0" + b"".join(frames) + b";"
+
+
+GIFS = {
+    "one": gif(7, 5, [gif_frame(0, 0, 7, 5, 3)]),
+    "colors": gif(40, 30, [gif_frame(0, 0, 40, 30, 8)], size=8),
+    "long": gif(200, 100, [gif_frame(0, 0, 200, 100, 4)], size=4),
+    "flat": gif(300, 200, [gif_frame(0, 0, 300, 200, 2, key="flat")], size=2),
+    "two colors": gif(9, 9, [gif_frame(0, 0, 9, 9, 1)], size=1),
+    "own colors": gif(7, 5, [gif_frame(0, 0, 7, 5, 3, own=True)], colors=False),
+    "interlaced": gif(7, 21, [gif_frame(0, 0, 7, 21, 3, interlaced=True)]),
+    "film": gif(7, 5, [gif_frame(0, 0, 7, 5, 3), gif_frame(1, 2, 3, 2, 3, key=1), gif_frame(0, 0, 7, 5, 3, clear=2, key=2)]),
+    "clear first": gif(7, 5, [gif_frame(0, 0, 7, 5, 3, clear=1), gif_frame(0, 0, 7, 5, 3, clear=3, key=1)]),
+    "small first": gif(7, 5, [gif_frame(1, 1, 3, 2, 3), gif_frame(0, 0, 7, 5, 3, key=1)]),
+    "beyond": gif(7, 5, [gif_frame(3, 3, 7, 5, 3)]),
+    "larger than the screen": gif(2, 2, [gif_frame(0, 0, 7, 5, 3)]),
+}
+for name, data in sorted(GIFS.items()):
+    many = name in ("film", "clear first", "small first")
+    case("DecodeGif", scalar(data), label=name)
+    case("DecodePng", scalar(data), label=name, error=many)
+    case("DecodeJpeg", scalar(data), label=name, error=many)
+    for expand in (False, True):
+        for kind in ("uint8", "uint16", "float"):
+            case("DecodeImage", scalar(data), attrs=dict(dtype=kind, expand_animations=expand), label="%s %s %s" % (name, kind, expand))
+case("DecodeGif", scalar(gif(7, 5, [gif_frame(0, 0, 7, 5, 3)], colors=False)), label="no colors", error=True)
+case("DecodeGif", scalar(gif(7, 5, [gif_frame(0, 0, 7, 5, 3)], size=2)), label="too few colors", error=True)
+case("DecodeGif", scalar(gif(7, 5, [])), label="no frame", error=True)
+case("DecodeImage", scalar(GIFS["one"]), attrs=dict(channels=1), label="channels=1", error=True)
+case("DecodeImage", scalar(GIFS["one"]), attrs=dict(channels=4), label="channels=4", error=True)
+for cut in (5, 12, 30, 45, -1, -3, -10):
+    case("DecodeGif", scalar(GIFS["one"][:cut]), label="cut %d" % cut, error=cut != -1)
+    case("DecodeGif", scalar(GIFS["film"][:cut]), label="film cut %d" % cut, error=0 < cut)
+
+# ---------------------------------------- JPEG
+
+CMYK = base64.b64decode(
+    "/9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAAUCAAHAAkEQxEATREAWREASxEA/8QA"
+    "HwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRol"
+    "JicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ"
+    "2uHi4+Tl5ufo6erx8vP09fb3+Pn6/90ABAAB/9oADgRDAE0AWQBLAAA/AGTJH4dghsrFFbUrhNyswysKZI3ehOQcD2yfQsuJpPtR0fRHaAQPtuLhDtdnU8qp6gAjk9/p"
+    "95tstz4iuhHEWt9NX5Utw2N4yDufHBOQDjoO3clIIpJYJda16dnhh+YRpyseSAFRc4GTtH6k9TX/0Jftvif/AKCa/wDgPF/8TS/8IXH/AHVpn23wh/0E1/8AAeX/AOJq"
+    "v/wlMf8A0L6/+Bn/ANhX/9k=")
+YCCK = base64.b64decode(
+    "/9j/7gAOQWRvYmUAZAAAAAAC/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP/9sAQwEODg4T"
+    "ERMmFRUmTzUtNU9PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09P/8AAFAgABwAJBAEiAAIRAQMRAQQiAP/EAB8AAAEFAQEBAQEB"
+    "AAAAAAAAAAABAgMEBQYHCAkKC//EALUQAAIBAwMCBAMFBQQEAAABfQECAwAEEQUSITFBBhNRYQcicRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5"
+    "OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2drh4uPk5ebn6Onq"
+    "8fLz9PX29/j5+v/EAB8BAAMBAQEBAQEBAQEAAAAAAAABAgMEBQYHCAkKC//EALURAAIBAgQEAwQHBQQEAAECdwABAgMRBAUhMQYSQVEHYXETIjKBCBRCkaGxwQkjM1Lw"
+    "FWJy0QoWJDThJfEXGBkaJicoKSo1Njc4OTpDREVGR0hJSlNUVVZXWFlaY2RlZmdoaWpzdHV2d3h5eoKDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLD"
+    "xMXGx8jJytLT1NXW19jZ2uLj5OXm5+jp6vLz9PX29/j5+v/dAAQAAf/aAA4EAQACEQMRBAAAPwB0KLNE2p6oBKjDMcRGRgjv+B/yekf9sx/88G/77P8AjRRXZg8HDFVK"
+    "kJNpQsklp3/yHCEKsFUqRUm77q/3dhIIpJYJda16dnhh+YRpyseSAFRc4GTtH6k9TUH/AAlMf/Qvr/4Gf/YUUV//2Q==")
+for name, data in (("cmyk", CMYK), ("ycck", YCCK)):
+    for ratio in (1, 2):
+        case("DecodeJpeg", scalar(data), attrs=dict(ratio=ratio), label="%s ratio=%d" % (name, ratio))
+    case("DecodeJpeg", scalar(data), attrs=dict(channels=1), label=name + " grey", error=name == "cmyk")
+    case("DecodeAndCropJpeg", scalar(data), ints(1, 2, 4, 5), label=name)
+    case("ExtractJpegShape", scalar(data), label=name)
+    for cut in (10, 200, len(data) - 2, len(data) - 30, len(data) - 80):
+        for recover in (False, True):
+            case("DecodeJpeg", scalar(data[:cut]), attrs=dict(try_recover_truncated=recover, acceptable_fraction=0.1), label="%s cut %d %s" % (name, cut, recover),
+                 error=cut <= 200)
+for attrs in (dict(ratio=3), dict(channels=4), dict(channels=2), dict(dct_method="FLOAT")):
+    case("DecodeJpeg", scalar(CMYK), attrs=attrs, error=True)
+case("DecodeAndCropJpeg", scalar(CMYK), ints(1, 2, 7, 5), error=True, label="window too high")
+case("DecodeAndCropJpeg", scalar(CMYK), ints(1, 2, 0, 5), error=True, label="window of no rows")
+case("DecodeAndCropJpeg", scalar(CMYK), ints(1, 2, 3), error=True, label="window of three")
+case("ExtractJpegShape", scalar(b"nothing"), error=True, label="nothing")
+
+SETTINGS = [dict(), dict(quality=50), dict(progressive=True), dict(optimize_size=True), dict(chroma_downsampling=False), dict(quality=100),
+            dict(quality=0), dict(density_unit="cm", x_density=72, y_density=100), dict(xmp_metadata="some words"),
+            dict(progressive=True, chroma_downsampling=False, quality=75)]
+READS = [dict(), dict(dct_method="INTEGER_ACCURATE"), dict(dct_method="INTEGER_FAST"), dict(fancy_upscaling=False), dict(ratio=2), dict(ratio=4),
+         dict(ratio=8), dict(channels=1), dict(channels=3), dict(ratio=2, fancy_upscaling=False, dct_method="INTEGER_ACCURATE")]
+
+for settings in SETTINGS:
+    for height, width, channels in ((16, 16, 3), (33, 47, 3), (33, 47, 1), (1, 1, 3), (8, 100, 3)):
+        @script("EncodeJpeg", label="%dx%dx%d %s" % (height, width, channels, settings))
+        def encode_jpeg(tf, settings=settings, size=(height, width, channels)):
+            data = tf.raw_ops.EncodeJpeg(image=picture(*size), **settings)
+            reads = [tf.raw_ops.DecodeJpeg(contents=data, **read) for read in READS]
+            reads += [tf.raw_ops.ExtractJpegShape(contents=data, output_type=kind) for kind in (tf.int32, tf.int64)]
+            reads += [tf.raw_ops.DecodeImage(contents=data, dtype=kind) for kind in (tf.uint8, tf.uint16, tf.float32)]
+            reads += [tf.raw_ops.DecodeGif(contents=data), tf.raw_ops.DecodePng(contents=data)]
+            return [([data] + reads, {}, [])]
+
+for settings in (dict(), dict(progressive=True), dict(chroma_downsampling=False)):
+    @script("DecodeAndCropJpeg", label="windows %s" % settings)
+    def crops(tf, settings=settings):
+        data = tf.raw_ops.EncodeJpeg(image=picture(61, 83, 3), **settings)
+        windows = [(0, 0, 61, 83), (0, 0, 1, 1), (60, 82, 1, 1), (5, 17, 20, 30), (16, 16, 16, 16), (13, 40, 48, 43), (1, 0, 60, 83)]
+        reads = [tf.raw_ops.DecodeAndCropJpeg(contents=data, crop_window=window, **read) for window in windows
+                 for read in (dict(), dict(channels=1), dict(dct_method="INTEGER_ACCURATE"), dict(fancy_upscaling=False))]
+        reads += [tf.raw_ops.DecodeAndCropJpeg(contents=data, crop_window=(3, 5, 20, 30), ratio=2)]
+        return [(reads, {}, [])]
+
+    for part in (0.3, 0.6, 0.9, 0.99):
+        for recover in (False, True):
+            @script("DecodeJpeg", label="cut at %g, recover=%s %s" % (part, recover, settings))
+            def cut_short(tf, settings=settings, part=part, recover=recover):
+                data = tf.raw_ops.EncodeJpeg(image=picture(61, 83, 3), **settings)
+                length = tf.cast(tf.cast(tf.strings.length(data), tf.float32) * part, tf.int32)
+                data = tf.strings.substr(data, 0, length)
+                loose = {"error": True}
+                return [([tf.raw_ops.DecodeJpeg(contents=data, try_recover_truncated=recover, acceptable_fraction=least)], {}, [], loose)
+                        for least in (0.0, 0.5, 1.0)]
+
+for quality in (0, 50, 95, 100):
+    for channels in (1, 3):
+        case("EncodeJpegVariableQuality", picture(20, 30, channels), np.array(quality, i32), label="quality=%d channels=%d" % (quality, channels))
+case("EncodeJpegVariableQuality", picture(4, 4, 3), np.array(101, i32), error=True)
+case("EncodeJpegVariableQuality", picture(4, 4, 2), np.array(10, i32), error=True)
+case("EncodeJpeg", picture(4, 4, 2), error=True)
+case("EncodeJpeg", picture(4, 4, 3), attrs=dict(format="grayscale"), error=True)
+case("EncodeJpeg", picture(4, 4, 1), attrs=dict(format="grayscale"))
+case("EncodeJpeg", picture(4, 4, 3), attrs=dict(format="rgb"))
+case("EncodeJpeg", picture(4, 4, 3), attrs=dict(quality=101), error=True)
+case("EncodeJpeg", picture(4, 4, 3)[0], error=True)
+case("EncodeJpeg", picture(0, 4, 3), error=True)
+
+for kind in (u8, u16):
+    for channels in (1, 2, 3, 4):
+        for shape in ((1, 1), (13, 21), (100, 60)):
+            for compression in (-1, 0, 1, 9):
+                case("EncodePng", picture(*shape, channels, kind=kind), attrs=dict(compression=compression))
+    case("EncodePng", np.stack([picture(5, 6, 3, key, kind) for key in range(4)]).reshape(2, 2, 5, 6, 3))
+case("EncodePng", picture(5, 6, 5), error=True)
+case("EncodePng", picture(5, 6, 3)[0], error=True)
+case("EncodePng", picture(0, 6, 3), error=True)
+case("EncodePng", picture(5, 6, 3), attrs=dict(compression=10), error=True)
