@@ -110,6 +110,8 @@ Function *function_find(const Graph *graph, Str name) {
     return map_find(&graph->functions->functions, name);
 }
 
+enum { MAX_SORTED = 64 };  // functions within attributes within functions
+
 static int compare_strings(const void *a, const void *b) {
     return str_compare(((const StringEntry *)a)->key, ((const StringEntry *)b)->key);
 }
@@ -118,18 +120,51 @@ static int compare_values(const void *a, const void *b) {
     return str_compare(((const AttrValueEntry *)a)->key, ((const AttrValueEntry *)b)->key);
 }
 
+static int compare_arguments(const void *a, const void *b) {
+    uint32_t x = ((const ArgAttrsEntry *)a)->key, y = ((const ArgAttrsEntry *)b)->key;
+    return (x > y) - (x < y);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    uint32_t x = ((const Uint32ToUint32Entry *)a)->key, y = ((const Uint32ToUint32Entry *)b)->key;
+    return (x > y) - (x < y);
+}
+
+// Attributes, and those of the functions that they name.
+static void sort_attrs(AttrValueEntry *attrs, size_t n, int depth) {
+    if (n)
+        qsort(attrs, n, sizeof *attrs, compare_values);
+    for (size_t i = 0; i < n && depth < MAX_SORTED; i++) {
+        const AttrValueProto *value = attrs[i].value;
+        if (value && value->which == AttrValueProto_func && value->func)
+            sort_attrs(value->func->attr.p, value->func->attr.n, depth + 1);
+        if (value && value->which == AttrValueProto_list && value->list)
+            for (size_t j = 0; j < value->list->func.n; j++)
+                sort_attrs(value->list->func.p[j].attr.p, value->list->func.p[j].attr.n, depth + 1);
+    }
+}
+
+static void sort_arguments(FunctionDef *def) {
+    if (def->arg_attr.n)
+        qsort(def->arg_attr.p, def->arg_attr.n, sizeof *def->arg_attr.p, compare_arguments);
+    for (size_t i = 0; i < def->arg_attr.n; i++)
+        if (def->arg_attr.p[i].value)
+            sort_attrs(def->arg_attr.p[i].value->attr.p, def->arg_attr.p[i].value->attr.n, 0);
+    if (def->resource_arg_unique_id.n)
+        qsort(def->resource_arg_unique_id.p, def->resource_arg_unique_id.n, sizeof *def->resource_arg_unique_id.p,
+              compare_ids);
+}
+
 // Puts the maps of a definition in order, so that two definitions that say the same have the same bytes.
 static void sort_maps(FunctionDef *def) {
     if (def->ret.n)
         qsort(def->ret.p, def->ret.n, sizeof *def->ret.p, compare_strings);
     if (def->control_ret.n)
         qsort(def->control_ret.p, def->control_ret.n, sizeof *def->control_ret.p, compare_strings);
-    if (def->attr.n)
-        qsort(def->attr.p, def->attr.n, sizeof *def->attr.p, compare_values);
+    sort_attrs(def->attr.p, def->attr.n, 0);
+    sort_arguments(def);
     for (size_t i = 0; i < def->node_def.n; i++)
-        if (def->node_def.p[i].attr.n)
-            qsort(def->node_def.p[i].attr.p, def->node_def.p[i].attr.n, sizeof *def->node_def.p[i].attr.p,
-                  compare_values);
+        sort_attrs(def->node_def.p[i].attr.p, def->node_def.p[i].attr.n, 0);
 }
 
 static Status *canonical_bytes(const Function *function, Text *out) {
@@ -215,5 +250,14 @@ Status *function_set_gradient(Graph *graph, Str function, Str gradient) {
     NEED_MEMORY(map_set(&library->gradients, entry->function, entry));
     library->gradient_order.p[library->gradient_order.n++] = entry;
     graph->version++;
+    return OK;
+}
+
+Status *function_add_library(Graph *graph, const Graph *from) {
+    const FunctionLibrary *library = from->functions;
+    for (size_t i = 0; i < library->order.n; i++)
+        TRY(function_add(graph, library->order.p[i]));
+    for (size_t i = 0; i < library->gradient_order.n; i++)
+        TRY(function_set_gradient(graph, library->gradient_order.p[i]->function, library->gradient_order.p[i]->gradient));
     return OK;
 }

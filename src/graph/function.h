@@ -47,6 +47,8 @@ FALLIBLE Status *function_add(Graph *graph, Function *function);
 FALLIBLE Status *function_remove(Graph *graph, Str name);  // NOT_FOUND
 // Names the function that computes the gradient of another; INVALID_ARGUMENT where it has a different one already.
 FALLIBLE Status *function_set_gradient(Graph *graph, Str function, Str gradient);
+// Adds what another graph's library has: functions, shared, and which is whose gradient.
+FALLIBLE Status *function_add_library(Graph *graph, const Graph *from);
 Str function_gradient(const Graph *graph, Str function);   // empty where there is none
 
 // Makes the body in `graph` under `prefix/`: argument i (of the flat list) is replaced by arguments[i] (or, where

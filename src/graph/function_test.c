@@ -101,9 +101,17 @@ END_TEST
 START_TEST(equal_in_another_order) {
     Function *a = function("signature { name: 'F' } ret { key: 'x' value: '1' } ret { key: 'y' value: '2' }");
     Function *b = function("signature { name: 'F' } ret { key: 'y' value: '2' } ret { key: 'x' value: '1' }");
+    Function *c = function("signature { name: 'G' } arg_attr { key: 0 value { attr { key: 'a' value { i: 1 } } attr { "
+                           "key: 'b' value { i: 2 } } } } arg_attr { key: 1 } resource_arg_unique_id { key: 0 value: 1 "
+                           "} resource_arg_unique_id { key: 1 value: 2 }");
+    Function *d = function("signature { name: 'G' } arg_attr { key: 1 } arg_attr { key: 0 value { attr { key: 'b' "
+                           "value { i: 2 } } attr { key: 'a' value { i: 1 } } } } resource_arg_unique_id { key: 1 "
+                           "value: 2 } resource_arg_unique_id { key: 0 value: 1 }");
     good(function_add(graph, a));
     good(function_add(graph, b));
-    function_release(a), function_release(b);
+    good(function_add(graph, c));
+    good(function_add(graph, d));
+    function_release(a), function_release(b), function_release(c), function_release(d);
 }
 END_TEST
 

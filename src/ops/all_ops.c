@@ -10,7 +10,8 @@
 #define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
-    X(PartitionedCall) X(StatefulPartitionedCall) X(If) X(StatelessIf) X(Case) X(StatelessCase) X(While) X(StatelessWhile) \
+    X(PartitionedCall) X(StatefulPartitionedCall) X(SymbolicGradient) X(RemoteCall) \
+    X(If) X(StatelessIf) X(Case) X(StatelessCase) X(While) X(StatelessWhile) \
     X(EmptyTensorList) X(TensorListReserve) X(TensorListFromTensor) X(TensorListSplit) X(TensorListPushBack) \
     X(TensorListPopBack) X(TensorListLength) X(TensorListElementShape) X(TensorListGetItem) X(TensorListSetItem) \
     X(TensorListResize) X(TensorListConcatLists) X(TensorListStack) X(TensorListGather) X(TensorListScatter) \
@@ -33,7 +34,9 @@
     X(Bincount) X(DenseBincount) X(RaggedBincount) X(SparseBincount) \
     X(LowerBound) X(UpperBound) X(Bucketize) X(HistogramFixedWidth) \
     X(Erfinv) X(Ndtri) X(BesselI0e) X(BesselI1e) X(Polygamma) X(Zeta) X(Igamma) X(Igammac) X(IgammaGradA) X(Betainc) \
-    X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN) X(Einsum)
+    X(NextAfter) X(PopulationCount) X(SparseSegmentSum) X(SparseSegmentMean) X(SparseSegmentSqrtN) X(Einsum) \
+    X(SparseSegmentSumWithNumSegments) X(SparseSegmentMeanWithNumSegments) X(SparseSegmentSqrtNWithNumSegments) \
+    X(SegmentSumV2) X(SegmentProdV2) X(SegmentMaxV2) X(SegmentMinV2)
 
 #define ARRAY X(Const) X(ImmutableConst) X(ParallelConcat) X(Placeholder) X(PlaceholderWithDefault) \
     X(Identity) X(IdentityN) X(StopGradient) X(Snapshot) \
@@ -47,6 +50,8 @@
     X(TensorScatterMin) X(TensorScatterMax) X(SparseToDense) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
     X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) \
     X(DynamicPartition) \
+    X(DeepCopy) X(Copy) X(CopyHost) X(InplaceUpdate) X(InplaceAdd) X(InplaceSub) X(ScatterNdNonAliasingAdd) X(Empty) \
+    X(UnravelIndex) X(DataFormatDimMap) X(DataFormatVecPermute) X(TensorStridedSliceUpdate) X(PlaceholderV2) \
     X(Bitcast) X(RaggedTensorToTensor) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) \
     X(SpaceToBatchND) X(BatchToSpaceND) \
     X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) \
@@ -145,6 +150,11 @@
 #define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
     X(IRFFT3D)
 #define SPARSE X(SparseTensorDenseMatMul) X(SparseMatMul) X(SparseReshape) X(SparseFillEmptyRows) \
+    X(SparseAdd) X(SparseAddGrad) X(SparseSparseMaximum) X(SparseSparseMinimum) X(SparseTensorDenseAdd) \
+    X(_SparseDensePartners) X(SparseDenseCwiseMul) X(SparseDenseCwiseDiv) X(SparseDenseCwiseAdd) X(SparseReduceSum) \
+    X(SparseReduceSumSparse) X(SparseReduceMax) X(SparseReduceMaxSparse) X(SparseSoftmax) X(SparseReorder) \
+    X(SparseSlice) X(SparseSliceGrad) X(SparseConcat) X(SparseSplit) X(DenseToDenseSetOperation) \
+    X(DenseToSparseSetOperation) X(SparseToSparseSetOperation) X(SetSize) \
     X(SparseFillEmptyRowsGrad) X(SparseSegmentSumGrad) X(SparseSegmentMeanGrad) X(SparseSegmentSqrtNGrad)
 #define LINALG X(MatrixInverse) X(MatrixDeterminant) X(LogMatrixDeterminant) X(Cholesky) X(CholeskyGrad) X(MatrixSolve) \
     X(MatrixTriangularSolve)

@@ -223,8 +223,7 @@ static Status *copy_all(Pruning *p, const Graph *graph) {
     Draft *draft = p->draft;
     TRY(graph_new(&draft->graph));
     draft->graph->versions.producer = graph->versions.producer;
-    for (size_t i = 0; i < graph->functions->order.n; i++)
-        TRY(function_add(draft->graph, graph->functions->order.p[i]));
+    TRY(function_add_library(draft->graph, graph));
     draft->feeds = calloc((size_t)s->n_feeds + 1, sizeof *draft->feeds);
     draft->fetches = calloc((size_t)s->n_fetches + 1, sizeof *draft->fetches);
     draft->targets = calloc((size_t)s->n_targets + 1, sizeof *draft->targets);

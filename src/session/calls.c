@@ -33,8 +33,7 @@ static Status *body_of(Calls *calls, const Function *function, const Wanted *wan
     Graph *graph;
     TRY(graph_new(&graph));
     *out = graph;
-    for (size_t i = 0; i < calls->graph->functions->order.n; i++)
-        TRY(function_add(graph, calls->graph->functions->order.p[i]));
+    TRY(function_add_library(graph, calls->graph));
     Inlining inlining = {.graph = graph, .prefix = function->type.name, .n_arguments = wanted->n_arguments,
                          .attrs = wanted->name->attrs, .n_attrs = wanted->name->n_attrs, .results = results,
                          .n_results = wanted->n_results};

@@ -268,3 +268,19 @@ for places, more in [([3, 1], {}), ([1, 1], {}), ([1, 9], {}), ([-1, 2], {}), ([
     case("SparseToDense", ints(*places), ints(5), values(f32, (2,)), values(f32, ()), attrs=more, const=(1,), error=True)
 case("SparseToDense", ints(3, 1), ints(5), values(f32, (2,)), values(f32, ()), attrs={"validate_indices": False}, const=(1,))
 case("SparseToDense", np.array(2, i32), ints(5), values(f32, ()), values(f32, (), key=1), const=(1,))
+for dtype in present([f32, f64, i32, c64, string]):
+    for shape, begin, end, strides, part in [((5, 3), [1, 0], [4, 3], [2, 1], (2, 3)), ((4,), [3], [0], [-1], (3,)), ((2, 3), [0], [9], [1], (2, 3))]:
+        case("TensorStridedSliceUpdate", values(dtype, shape), ints(*begin), ints(*end), ints(*strides), values(dtype, part, key=1), const=(1, 2, 3),
+             grad=dtype in (f32, f64))
+    if dtype != string:
+        case("InplaceUpdate", values(dtype, (4, 2)), ints(2, 0), values(dtype, (2, 2), key=1), const=())
+        case("ScatterNdNonAliasingAdd", values(dtype, (4, 2)), np.array([[1], [3], [1]]), values(dtype, (3, 2), key=1), const=(), grad=dtype == f32)
+for kind in (i32, i64):
+    case("UnravelIndex", ints(22, 41, 37, dtype=kind), ints(7, 6, dtype=kind), const=())
+    case("UnravelIndex", np.array(1621, kind), ints(6, 7, 8, 9, dtype=kind), const=())
+    case("DataFormatDimMap", ints(0, 1, 2, 3, -1, -4, dtype=kind), const=())
+    case("DataFormatDimMap", ints(0, 1, 2, 3, 4, dtype=kind), attrs={"src_format": "NDHWC", "dst_format": "NCDHW"}, const=())
+    for x in ([1, 2, 3, 4], [1, 2], [[1, 2], [3, 4]], [[1, 2], [3, 4], [5, 6], [7, 8]]):
+        case("DataFormatVecPermute", np.array(x, kind), const=())
+        case("DataFormatVecPermute", np.array(x, kind), attrs={"src_format": "NCHW", "dst_format": "HWNC"}, const=())
+case("UnravelIndex", ints(42), ints(7, 6), const=(), error=True)

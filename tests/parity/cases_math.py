@@ -327,3 +327,9 @@ case("SparseFillEmptyRowsGrad", ints(5, dtype=i64), values(f32, (5,)), error=Tru
 
 for k in (0, 1, 3, 9):
     case("NearestNeighbors", values(f32, (4, 3)), values(f32, (6, 3), key=1), np.array(k, i64), const=(2,))
+for dtype in present(FLOATS + [i32]):
+    for fold in ("Sum", "Mean", "SqrtN") if dtype != i32 else ("Sum",):
+        for n in (3, 5):
+            case("SparseSegment%sWithNumSegments" % fold, values(dtype, (5, 2)), ints(0, 3, 1, 1), ints(0, 0, 2, 2), np.array(n, i32), const=(3,),
+                 grad=dtype in (f32, f64), tol=2e-2 if dtype not in (f32, f64) else None)
+case("SparseSegmentSumWithNumSegments", values(f32, (5, 2)), ints(0, 3), ints(0, 3), np.array(3, i32), const=(3,), error=True)

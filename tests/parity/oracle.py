@@ -228,7 +228,7 @@ class Oracle:
                 self.gradients.clear()
             try:
                 self.gradients[key] = Gradient(case, "late")
-            except (LookupError, ValueError, TypeError, IndexError) as error:
+            except (LookupError, NotImplementedError, ValueError, TypeError, IndexError) as error:
                 self.log("%s %s: no gradient: %s" % (case.op, case.label, str(error)[:120]))
                 self.gradients[key] = None
         made = self.gradients[key]
@@ -253,7 +253,7 @@ class Oracle:
             if fixed.xs == made.xs:
                 self.item(case, "grad_fixed", fixed.forward, [([], kept, [], {})], [expect], (fixed.ys, fixed.xs, dys))
                 self.second(case, fixed, kept, dys, expect)
-        except (LookupError, ValueError, TypeError, IndexError):
+        except (LookupError, NotImplementedError, ValueError, TypeError, IndexError):
             pass
 
     def second(self, case, fixed, feeds, dys, expect):
@@ -268,7 +268,7 @@ class Oracle:
             for ddy, g in zip(fixed.ddys, expect):
                 feeds[ddy.op.name] = values(g.dtype, g.shape, low=-1, high=1, key="ddy")
             answer = arrays(fixed.built.run(fixed.second, feeds))
-        except (LookupError, ValueError, TypeError, IndexError, tf.errors.OpError) as error:
+        except (LookupError, NotImplementedError, ValueError, TypeError, IndexError, tf.errors.OpError) as error:
             self.log("%s %s: no second gradient: %s" % (case.op, case.label, str(error).splitlines()[0][:120]))
             return
         self.twice.add((case.op, case.attrs.get("is_training")))
@@ -282,7 +282,7 @@ class Oracle:
         with graph.as_default():
             try:
                 steps = case.build(tf)
-            except (LookupError, ValueError, TypeError, AttributeError) as error:
+            except (LookupError, NotImplementedError, ValueError, TypeError, AttributeError) as error:
                 self.log("%s %s: TensorFlow does not build it: %s" % (case.op, case.label, str(error)[:300]))
                 self.skipped += 1
                 return

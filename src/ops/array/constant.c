@@ -51,6 +51,11 @@ const Op op_Placeholder = {
     .doc = "A value that must be fed.", .shape = placeholder_shape, .cpu = ANY_TYPE(placeholder_run),
     .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT | OP_STATEFUL,
 };
+const Op op_PlaceholderV2 = {
+    .signature = "PlaceholderV2() -> output: dtype; dtype: type; shape: shape; deprecated(23, \"use Placeholder\")",
+    .doc = "A value that must be fed.", .shape = placeholder_shape, .cpu = ANY_TYPE(placeholder_run),
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT | OP_STATEFUL,
+};
 
 // The declared shape must admit the default; what comes of it has the default's shape, a fed value any.
 static Status *default_shape(Shapes *s) {

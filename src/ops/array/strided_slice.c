@@ -252,7 +252,8 @@ static Status *assign_prepare(Prepare *p) {
     const Shape *whole = &p->in[0]->shape, *value = &p->in[4]->shape;
     Cut cut;
     TRY(prepared_cut(p, whole, &cut));
-    NEED(dtype_is_plain(p->in[4]->dtype), UNIMPLEMENTED, "no kernel for type %s", dtype_name(p->in[4]->dtype));
+    NEED(!node_op(p->node)->update || dtype_is_plain(p->in[4]->dtype), UNIMPLEMENTED, "no kernel for type %s",
+         dtype_name(p->in[4]->dtype));
     NEED(shape_equal(&cut.out, value), INVALID_ARGUMENT, "shape of value was %s instead of %s", shape_text(value),
          shape_text(&cut.out));
     copy_into_slice(whole, cut.begin, cut.stride, &cut.cut, moved_size(p->in[4]->dtype), &move->copy);
@@ -264,6 +265,32 @@ static Status *assign_run(Kernel *k) {
     move_parallel(k, k->own, k->in[4]->data, k->in[0]->data);
     return OK;
 }
+
+static Status *update_move(Kernel *k, const void *const *in, void *const *out) {
+    if (in[0] != out[0])
+        memcpy(out[0], in[0], (size_t)tensor_count(k->out[0]) * moved_size(k->out[0]->dtype));
+    move_parallel(k, k->own, in[4], out[0]);
+    return OK;
+}
+
+static Status *slice_update_run(Kernel *k) {
+    return move_elements(k, update_move);
+}
+
+static void slice_update_grad(Formula *f) {
+    Output dy = f->dy[0], begin = f->x[1], end = f->x[2], strides = f->x[3];
+    f->dx[0] = Like("TensorStridedSliceUpdate", dy, begin, end, strides, ZerosLike(f->x[4]));
+    f->dx[4] = Like("StridedSlice", dy, begin, end, strides);
+}
+
+const Op op_TensorStridedSliceUpdate = {
+    .signature = "TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T) -> output: T; "
+                 "T: type; Index: {int32, int64}; " MASKS,
+    .doc = "The tensor with the part that ranges with strides choose replaced.",
+    .needs = "vector(begin), vector(end), vector(strides)", .shape = shape_unchanged, .prepare = assign_prepare,
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(slice_update_run), .grad = slice_update_grad,
+    .host = BIT(1) | BIT(2) | BIT(3), .inplace = BIT(0),
+};
 
 #define ASSIGN_INPUTS "begin: Index, end: Index, strides: Index, value: T)"
 #define ASSIGN_FIELDS                                                                                              \

@@ -270,3 +270,17 @@ SORTED(Mean, Add, ZERO, true, "numbers", "Means of the rows of each segment.", .
 SORTED(Prod, Mul, ONE, false, "numbers", "Products of the rows of each segment.", .grad = prod_grad)
 SORTED(Max, Maximum, ZERO, false, "reals", "Largest elements of the rows of each segment.", .grad = extreme_grad)
 SORTED(Min, Minimum, ZERO, false, "reals", "Smallest elements of the rows of each segment.", .grad = extreme_grad)
+
+#define LIKE_UNSORTED(Name, types, text)                                                                          \
+    static void segment_##Name##_expand(Formula *f) {                                                             \
+        f->results[0] = formula_3(f, "UnsortedSegment" #Name, f->x[0], f->x[1], f->x[2]);                         \
+    }                                                                                                             \
+    const Op op_Segment##Name##V2 = {                                                                             \
+        .signature = "Segment" #Name "V2(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: " \
+                     "T; T: " types "; Tindices: {int32, int64}; Tnumsegments: {int32, int64} = int32",           \
+        .doc = text, .shape = unsorted_shape, .expand = segment_##Name##_expand, .host = BIT(2),                  \
+    };
+LIKE_UNSORTED(Sum, "numbers", "Sums of the rows of each of so many segments.")
+LIKE_UNSORTED(Prod, "numbers", "Products of the rows of each of so many segments.")
+LIKE_UNSORTED(Max, "reals", "Largest elements of the rows of each of so many segments.")
+LIKE_UNSORTED(Min, "reals", "Smallest elements of the rows of each of so many segments.")

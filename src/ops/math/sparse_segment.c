@@ -18,6 +18,9 @@ static Status *sparse_shape(Shapes *s) {
         return OK;
     s->out[0] = *data;
     s->out[0].dims[0] = UNKNOWN_DIM;
+    if (s->n_in == 4 && shapes_input_int(s, 3, &s->out[0].dims[0]))
+        NEED(s->out[0].dims[0] >= 0, INVALID_ARGUMENT, "num_segments must not be negative, but is %lld",
+             (long long)s->out[0].dims[0]);
     return OK;
 }
 
@@ -63,6 +66,12 @@ static Status *sparse_run(Kernel *k) {
     const Segments *own = k->own;
     int64_t n = tensor_count(k->in[1]), segments, bytes = own->row * own->add.in_size;
     TRY(check(k, n, &segments));
+    if (k->n_in == 4) {
+        int64_t wanted = tensor_int(k->in[3], 0);
+        NEED(segments <= wanted, INVALID_ARGUMENT, "segment ids must be < num_segments, which is %lld, but %lld is there",
+             (long long)wanted, (long long)segments - 1);
+        segments = wanted;
+    }
     Shape shape = k->in[0]->shape;
     shape.dims[0] = segments;
     TRY(kernel_output(k, 0, shape));
@@ -118,3 +127,17 @@ const Op op_SparseSegmentSqrtN = {
     .prepare = sparse_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sparse_run), .flags = OP_DYNAMIC_SHAPE,
     .row = &roots,
 };
+
+#define COUNTED(Name, types, of, text)                                                                              \
+    const Op op_SparseSegment##Name##WithNumSegments = {                                                            \
+        .signature = "SparseSegment" #Name "WithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, "     \
+                     "num_segments: Tnumsegments) -> output: T; T: " types "; Tidx: {int32, int64} = int32; "       \
+                     "Tnumsegments: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32; "                  \
+                     "sparse_gradient: bool = false",                                                               \
+        .doc = text, .needs = "rank(data) >= 1, vector(indices), vector(segment_ids), one(num_segments)",           \
+        .shape = sparse_shape, .grad = sparse_grad, .prepare = sparse_prepare, .own_size = sizeof(Segments),        \
+        .cpu = ANY_TYPE(sparse_run), .host = BIT(3), .flags = OP_DYNAMIC_SHAPE, .row = &(of),                       \
+    };
+COUNTED(Sum, "reals", sums, "Sums of the named rows of each of so many segments.")
+COUNTED(Mean, "floats", means, "Means of the named rows of each of so many segments.")
+COUNTED(SqrtN, "floats", roots, "Sums of the named rows of each of so many segments over the square root of their number.")
