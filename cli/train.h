@@ -3,6 +3,8 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "curve.h"
+#include "millrace/trainer.h"
 
 // One part of a data set: bytes [n height width] and their classes.
 typedef struct {
@@ -24,30 +26,28 @@ typedef struct {
     TF_Output loss, right;                  // the mean loss, and the part that was right
     TF_Output ends[3];                      // of the saved model: label, probabilities, class
     TF_Operation *init, *train;
-} Trainer;
+} Network;
 typedef struct {
     int height, width, classes;
     const char *const *names;               // of the classes; NULL: their numbers
     const char *optimizer;
     int64_t seed;
     int threads;                            // 0: all
-} TrainerWishes;
-bool trainer_make(const TrainerWishes *wishes, Trainer *out);
-void trainer_clear(Trainer *trainer);
-bool trainer_step(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, double rate, double *loss,
-                  double *right);
-// The plan of such a step.
-bool trainer_plan(const Trainer *trainer, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out);
+} NetworkWishes;
+bool network_make(const NetworkWishes *wishes, Network *out);
+void network_clear(Network *network);
+// The plan of a step of the training.
+bool network_plan(const Network *network, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out);
 // `guesses`, `chances`: of each example the most probable class and its probability; room for all of them.
-bool trainer_measure(const Trainer *trainer, const Examples *examples, unsigned char *guesses, float *chances, double *loss,
+bool network_measure(const Network *network, const Examples *examples, unsigned char *guesses, float *chances, double *loss,
                      double *right);
-bool trainer_save(const Trainer *trainer, const char *path);
-bool trainer_save_graph(const Trainer *trainer, const char *path);   // all of it, to train with
+bool network_save(const Network *network, const char *path);
+bool network_save_graph(const Network *network, const char *path);   // all of it, to train with
 
 // What was answered to the pictures that are tested with: which classes are confused, and the worst mistakes.
 typedef struct {
     const Examples *tests;
-    const unsigned char *guesses;           // as trainer_measure gives them
+    const unsigned char *guesses;           // as network_measure gives them
     const float *chances;
     const char *const *names;               // of the classes; NULL: their numbers
     int classes;
@@ -68,3 +68,40 @@ typedef struct {
 } Progress;
 void progress_show(Progress *progress, bool last);
 double now(void);                           // seconds, monotonic
+
+// ---- the demo's training (train_loop.c)
+typedef struct {
+    const char *data, *output, *graph, *svg, *optimizer;
+    const char *checkpoints, *logdir;       // folders; NULL: none
+    char *classes;
+    double epochs, rate;
+    int64_t batch, seed, save_steps, log_steps;
+    int threads, keep;
+    bool plain, json;
+} TrainWishes;
+
+typedef struct {
+    const TrainWishes *wishes;
+    Network network;
+    Examples examples, tests;
+    int32_t *order;
+    const char *names[256];                 // of the classes
+    unsigned char *guesses;                 // what is answered to the tests, and how surely
+    float *chances;
+    Report report;
+    Curve curve;
+    Progress progress;
+    TF_Output feeds[3], fetches[2];
+    uint64_t random;
+    int64_t steps, done;                    // of the whole training
+    int64_t epoch, at;                      // passes begun; batches of this one that were given; -1: it is over
+    double seconds, step_began;
+    int64_t seen;
+    const volatile int *stop;
+    bool measured, failed;                  // since the last step; after a message
+} Training;
+// The feeds of a step, the rate at that step last; false when memory is out.
+bool training_batch(const Training *training, int64_t step, TF_Tensor *out[3]);
+// What is answered to the tests, shown; false after a message.
+bool training_measure(Training *training);
+mr_trainer_options training_options(Training *training);

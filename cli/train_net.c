@@ -6,14 +6,14 @@
 
 // ---------------------------------------- the graph
 
-static TF_Output cast(Trainer *t, TF_Output x, TF_DataType dtype, const char *name, TF_Status *status) {
+static TF_Output cast(Network *t, TF_Output x, TF_DataType dtype, const char *name, TF_Status *status) {
     TF_OperationDescription *node = TF_NewOperation(t->graph, "Cast", name);
     TF_AddInput(node, x);
     TF_SetAttrType(node, "DstT", dtype);
     return (TF_Output){TF_FinishOperation(node, status), 0};
 }
 
-static TF_Output text_constant(Trainer *t, const TrainerWishes *wishes) {
+static TF_Output text_constant(Network *t, const NetworkWishes *wishes) {
     int64_t n = wishes->classes;
     TF_Tensor *names = TF_AllocateTensor(TF_STRING, &n, 1, (size_t)n * sizeof(TF_TString));
     for (int i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ static TF_Output text_constant(Trainer *t, const TrainerWishes *wishes) {
 }
 
 // What the saved model gives: the name of the most likely class, the likelihood of each, the class's number.
-static void write_ends(Trainer *t, const TrainerWishes *wishes, TF_Output logits) {
+static void write_ends(Network *t, const NetworkWishes *wishes, TF_Output logits) {
     TF_Output axis = mr_scalar(t->net, 1, TF_INT32), zero = mr_scalar(t->net, 0, TF_INT32);
     TF_Output guess = mr_op(t->net, "ArgMax", (TF_Output[]){logits, axis}, 2);
     TF_Output name = mr_op(t->net, "GatherV2", (TF_Output[]){text_constant(t, wishes), guess, zero}, 3);
@@ -38,7 +38,7 @@ static void write_ends(Trainer *t, const TrainerWishes *wishes, TF_Output logits
     t->ends[2] = mr_named(t->net, "class", guess);
 }
 
-static void write_net(Trainer *t, const TrainerWishes *wishes, TF_Status *status) {
+static void write_net(Network *t, const NetworkWishes *wishes, TF_Status *status) {
     mr_net *net = t->net;
     int64_t dims[] = {-1, wishes->height, wishes->width}, batch = -1;
     t->images = mr_input(net, "images", TF_UINT8, dims, 3);
@@ -73,9 +73,9 @@ static void set_threads(TF_SessionOptions *options, int threads, TF_Status *stat
         TF_SetConfig(options, config, sizeof config, status);
 }
 
-bool trainer_make(const TrainerWishes *wishes, Trainer *out) {
+bool network_make(const NetworkWishes *wishes, Network *out) {
     TF_Status *status = TF_NewStatus();
-    Trainer t = {.graph = TF_NewGraph()};
+    Network t = {.graph = TF_NewGraph()};
     t.net = mr_net_new(t.graph, wishes->seed);
     write_net(&t, wishes, status);
     bool done = good(status, "the network");
@@ -86,20 +86,15 @@ bool trainer_make(const TrainerWishes *wishes, Trainer *out) {
         TF_DeleteSessionOptions(options);
         done = good(status, "the session");
     }
-    if (done) {
-        const TF_Operation *init = t.init;
-        TF_SessionRun(t.session, NULL, NULL, NULL, 0, NULL, NULL, 0, &init, 1, NULL, status);
-        done = good(status, "first values");
-    }
     TF_DeleteStatus(status);
     if (done)
         *out = t;
     else
-        trainer_clear(&t);
+        network_clear(&t);
     return done;
 }
 
-void trainer_clear(Trainer *t) {
+void network_clear(Network *t) {
     TF_Status *status = TF_NewStatus();
     if (t->session)
         TF_DeleteSession(t->session, status);
@@ -107,7 +102,7 @@ void trainer_clear(Trainer *t) {
     if (t->graph)
         TF_DeleteGraph(t->graph);
     TF_DeleteStatus(status);
-    *t = (Trainer){0};
+    *t = (Network){0};
 }
 
 // ---------------------------------------- steps
@@ -118,25 +113,7 @@ static double take(TF_Tensor *scalar) {
     return value;
 }
 
-bool trainer_step(const Trainer *t, TF_Tensor *images, TF_Tensor *labels, double rate, double *loss, double *right) {
-    TF_Status *status = TF_NewStatus();
-    TF_Tensor *now = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
-    *(float *)TF_TensorData(now) = (float)rate;
-    TF_Output feeds[] = {t->images, t->labels, t->rate}, fetches[] = {t->loss, t->right};
-    TF_Tensor *values[] = {images, labels, now}, *results[2];
-    const TF_Operation *train = t->train;
-    TF_SessionRun(t->session, NULL, feeds, values, 3, fetches, results, 2, &train, 1, NULL, status);
-    bool done = good(status, "a step");
-    if (done) {
-        *loss = take(results[0]);
-        *right = take(results[1]);
-    }
-    TF_DeleteTensor(now);
-    TF_DeleteStatus(status);
-    return done;
-}
-
-bool trainer_plan(const Trainer *t, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out) {
+bool network_plan(const Network *t, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out) {
     TF_Status *status = TF_NewStatus();
     TF_Tensor *rate = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
     TF_Output feeds[] = {t->images, t->labels, t->rate}, fetches[] = {t->loss, t->right};
@@ -179,7 +156,7 @@ static void take_guesses(TF_Tensor *probabilities, unsigned char *guesses, float
     TF_DeleteTensor(probabilities);
 }
 
-bool trainer_measure(const Trainer *t, const Examples *e, unsigned char *guesses, float *chances, double *loss,
+bool network_measure(const Network *t, const Examples *e, unsigned char *guesses, float *chances, double *loss,
                      double *right) {
     TF_Status *status = TF_NewStatus();
     TF_Output feeds[] = {t->images, t->labels}, fetches[] = {t->loss, t->right, t->ends[1]};
@@ -205,7 +182,7 @@ bool trainer_measure(const Trainer *t, const Examples *e, unsigned char *guesses
     return done;
 }
 
-bool trainer_save(const Trainer *t, const char *path) {
+bool network_save(const Network *t, const char *path) {
     TF_Status *status = TF_NewStatus();
     TF_Buffer *bytes = TF_NewBuffer();
     mr_freeze(t->session, t->ends, 3, bytes, status);
@@ -215,7 +192,7 @@ bool trainer_save(const Trainer *t, const char *path) {
     return done;
 }
 
-bool trainer_save_graph(const Trainer *t, const char *path) {
+bool network_save_graph(const Network *t, const char *path) {
     TF_Status *status = TF_NewStatus();
     TF_Buffer *bytes = TF_NewBuffer();
     TF_GraphToGraphDef(t->graph, bytes, status);

@@ -96,6 +96,7 @@ typedef struct Op {
     Status *(*open)(Opening *);  // state of one node in one session; NULL: none
     void (*close)(void *state);
     size_t state_size;           // zeroed before open
+    uint16_t lasting_at, lasting_size;  // the bytes of a state that a checkpoint keeps: plain ones; size 0: none
     const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the
                                                 // kernel
     uint32_t host;               // BIT(i): input i is read on the host (small integers: shapes, axes, indices)

@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/cursor.h"
+
 typedef struct {
     const Device *device;   // NULL: not placed yet
     const Op *op;
     void *state;            // NULL: not opened yet
+    Str lasting;            // of a checkpoint, for when it is opened; in the arena
 } NodeState;
 
 static NodeStates *of_placed(const PlacementRecord *placed) {
@@ -66,6 +69,18 @@ Status *node_states_record(NodeStates *states, const Plan *plan) {
 
 // ---- states
 
+// What a checkpoint kept takes the place of what open made.
+static Status *take_lasting(NodeState *state, Str name) {
+    Str bytes = state->lasting;
+    if (!bytes.n)
+        return OK;
+    NEED(bytes.n == state->op->lasting_size, INVALID_ARGUMENT, "the state of '%.*s' in the checkpoint has %zu bytes, not %u",
+         STR_ARGS(name), bytes.n, state->op->lasting_size);
+    memcpy((char *)state->state + state->op->lasting_at, bytes.p, bytes.n);
+    state->lasting = (Str){0};
+    return OK;
+}
+
 static Status *open_state(const NodeStates *states, NodeState *state, const Node *node) {
     const Op *op = node->type->op;
     void *room = calloc(1, op->state_size ? op->state_size : 1);
@@ -78,7 +93,7 @@ static Status *open_state(const NodeStates *states, NodeState *state, const Node
     }
     state->op = op;
     state->state = room;
-    return OK;
+    return take_lasting(state, node->name);
 }
 
 // At the first question.
@@ -99,6 +114,61 @@ static Status *open_node(StateOpener *opener, const Node *node, void **out) {
 
 Status *bind_plan(NodeStates *states, Plan *plan, SpecialisationCache *cache, Executor **out) {
     return executor_new(plan, &states->opener, cache, out);
+}
+
+// ---- what lasts
+
+static void put(Text *out, Str bytes) {
+    uint32_t n = (uint32_t)bytes.n;
+    text_add(out, (Str){(const char *)&n, sizeof n});
+    text_add(out, bytes);
+}
+
+static bool get(Cursor *from, Str *out) {
+    uint32_t n;
+    return cursor_fixed32(from, &n) && cursor_bytes(from, n, out);
+}
+
+Status *node_states_save(NodeStates *states, Text *out) {
+    size_t at = 0;
+    Str key;
+    void *value;
+    mutex_lock(&states->lock);
+    while (map_next(&states->states, &at, &key, &value)) {
+        const NodeState *state = value;
+        Str bytes = state->lasting;
+        if (state->state && state->op->lasting_size)
+            bytes = (Str){(const char *)state->state + state->op->lasting_at, state->op->lasting_size};
+        if (bytes.n) {
+            put(out, key);
+            put(out, bytes);
+        }
+    }
+    mutex_unlock(&states->lock);
+    NEED_MEMORY(!out->failed);
+    return OK;
+}
+
+static Status *load_one(NodeStates *states, Str name, Str bytes) REQUIRES(states->lock) {
+    NodeState *state = find_or_add(states, name);
+    NEED_MEMORY(state);
+    NEED_MEMORY((state->lasting = str_copy(&states->arena, bytes)).p);
+    return state->state ? take_lasting(state, name) : OK;
+}
+
+Status *node_states_load(NodeStates *states, Str bytes) {
+    Cursor from = cursor_of(bytes.p, bytes.n);
+    Status *status = OK;
+    Str name, value;
+    mutex_lock(&states->lock);
+    while (!status && cursor_left(&from)) {
+        if (!get(&from, &name) || !get(&from, &value))
+            status = status_new(INVALID_ARGUMENT, __FILE__, __LINE__, "the states of nodes are cut off");
+        else
+            status = load_one(states, name, value);
+    }
+    mutex_unlock(&states->lock);
+    return status;
 }
 
 // ---- life

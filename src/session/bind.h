@@ -18,6 +18,10 @@ typedef struct NodeStates {
 
 void node_states_init(NodeStates *states, struct ResourceTable *resources);
 void node_states_clear(NodeStates *states);   // closes every state; no step runs any more
+// What of the states a checkpoint keeps (Op.lasting_at), by the names of their nodes: appended, and taken back, also for
+// nodes that no plan has opened yet. No step runs meanwhile. INVALID_ARGUMENT for bytes that are malformed.
+FALLIBLE Status *node_states_save(NodeStates *states, Text *out);
+FALLIBLE Status *node_states_load(NodeStates *states, Str bytes);
 // Notes where the plan's stateful nodes are: what is there already stays.
 FALLIBLE Status *node_states_record(NodeStates *states, const Plan *plan);
 // An executor of the plan with these states. RESOURCE_EXHAUSTED, or what an op says that can't open its state.

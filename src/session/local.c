@@ -339,10 +339,19 @@ static void free_session(Session *session) {
     trim_heap(bytes);
 }
 
+static Status *save_states(Session *session, Text *out) {
+    return node_states_save(&local_session_of(session)->states, out);
+}
+
+static Status *load_states(Session *session, Str bytes) {
+    return node_states_load(&local_session_of(session)->states, bytes);
+}
+
 const SessionType local_session_type = {
     .run = run, .call = call, .partial_begin = local_partial_begin, .partial_run = local_partial_run,
     .partial_is_over = local_partial_is_over, .partial_end = local_partial_end, .extend = extend,
-    .list_devices = list_devices, .plan = plan, .close = close_session, .free = free_session,
+    .list_devices = list_devices, .plan = plan, .save_states = save_states,
+    .load_states = load_states, .close = close_session, .free = free_session,
 };
 
 Status *local_session_new(Graph *graph, Mutex *graph_lock, const SessionConfig *config, Session **out) {

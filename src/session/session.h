@@ -58,6 +58,8 @@ typedef struct SessionType {
     Status *(*extend)(Session *session);
     Status *(*list_devices)(Session *session, Arena *arena, SessionDevice **out, int *out_n);
     Status *(*plan)(Session *session, const StepSignature *signature, Plan **out);
+    Status *(*save_states)(Session *session, Text *out);    // NULL: it has none of its own
+    Status *(*load_states)(Session *session, Str bytes);
     void (*close)(Session *session);
     void (*free)(Session *session);
 } SessionType;
@@ -116,6 +118,14 @@ FALLIBLE static inline Status *session_list_devices(Session *session, Arena *are
 // first call that named these edges. UNIMPLEMENTED where plans are made elsewhere.
 FALLIBLE static inline Status *session_plan(Session *session, const StepSignature *signature, Plan **out) {
     return session->type->plan(session, signature, out);
+}
+// What besides variables goes on from step to step: where its nodes' streams of random numbers are. Appended, and taken
+// back in a session of the same graph, before or after its first step, while none runs.
+FALLIBLE static inline Status *session_save_states(Session *session, Text *out) {
+    return session->type->save_states ? session->type->save_states(session, out) : OK;
+}
+FALLIBLE static inline Status *session_load_states(Session *session, Str bytes) {
+    return session->type->load_states ? session->type->load_states(session, bytes) : OK;
 }
 // Cancels what runs; later runs answer CANCELLED "Session has been closed.".
 static inline void session_close(Session *session) {

@@ -304,7 +304,7 @@ static Status *candidates_prepare(Prepare *p) {
         .signature = #Name SAMPLER_START attributes SAMPLER_END, .doc = text, .needs = "matrix(true_classes)",      \
         .shape = candidates_shape, .prepare = candidates_prepare, .own_size = sizeof(Sampling),                     \
         .cpu = ANY_TYPE(candidates_run), .flags = OP_NO_GRADIENT, .row = &(way), .open = candidates_open,           \
-        .close = candidates_close, .state_size = sizeof(Candidates),                                                \
+        .close = candidates_close, .state_size = sizeof(Candidates), STREAM_LASTS,                                  \
     };
 SAMPLER(UniformCandidateSampler, RANGE, "Classes drawn with the same chance.", uniform)
 SAMPLER(LogUniformCandidateSampler, RANGE, "Classes drawn with a chance that falls as the frequency of words does.",

@@ -15,7 +15,8 @@ void stream_close(void *state);
 // The generator as it stands; the stream then goes `blocks` further. FAILED_PRECONDITION outside a session.
 FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
 
-#define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream)
+#define STREAM_LASTS .lasting_at = offsetof(Stream, philox), .lasting_size = sizeof(Philox)
+#define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream), STREAM_LASTS
 
 // The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
 Philox stateless_philox(const Tensor *seed);
