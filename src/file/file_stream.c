@@ -106,6 +106,10 @@ uint64_t file_stream_position(const FileStream *stream) {
     return stream->position;
 }
 
+bool file_stream_is_slow(const FileStream *stream) {
+    return stream->fd >= 0 && !stream->size;
+}
+
 // ---------------------------------------- the source
 
 // Some of the file's next bytes, at most n; none at its end.

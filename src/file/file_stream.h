@@ -32,5 +32,7 @@ FALLIBLE Status *file_stream_peek(FileStream *stream, uint64_t n, Str *out);
 FALLIBLE Status *file_stream_skip(FileStream *stream, uint64_t n, uint64_t *out_skipped);
 // The next line, without the newline and without one carriage return in front of it. False in `out_found`: the end.
 FALLIBLE Status *file_stream_line(FileStream *stream, Str *out, bool *out_found);
+// Whether a call may wait long: there is a pipe or a device behind it, which have no size.
+bool file_stream_is_slow(const FileStream *stream);
 // How many (decompressed) bytes lie behind.
 uint64_t file_stream_position(const FileStream *stream);

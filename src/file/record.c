@@ -32,7 +32,7 @@ Status *record_read(FileStream *stream, Str *out, bool *out_found) {
     TRY(file_stream_take(stream, length + TAIL, &whole));
     NEED(whole.n == length + TAIL, DATA_LOSS, "truncated record at %llu", at);
     Str bytes = {whole.p, (size_t)length};
-    NEED(is_intact(bytes, whole.p + length), DATA_LOSS, "corrupted record at %llu", at);
+    NEED(is_intact(bytes, whole.p + length), DATA_LOSS, "corrupted record at %llu", at + HEAD);
     *out = bytes;
     *out_found = true;
     return OK;

@@ -4,7 +4,8 @@
 #include "file/file_stream.h"
 
 // The next record, a view that is valid until the stream's next call; false in `out_found` at the end. DATA_LOSS
-// "corrupted record at N" and "truncated record at N", N being the byte where the record begins, decompressed.
+// "truncated record at N" and "corrupted record at N", N being the byte, decompressed, where the record or, where these
+// are not what the checksum says, its bytes begin.
 FALLIBLE Status *record_read(FileStream *stream, Str *out, bool *out_found);
 // Appends the record of those bytes.
 void record_write(Str bytes, Text *out);

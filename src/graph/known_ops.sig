@@ -289,8 +289,6 @@ FinalizeTPUEmbeddingV2(common_config: string, memory_config: string) -> embeddin
 Fingerprint(data: T, method: string) -> fingerprint: uint8; T: type
 FixedLengthRecordDataset(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful
 FixedLengthRecordDatasetV2(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64, compression_type: string) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [], [], [] -> []
-FixedLengthRecordReader() -> reader_handle: ref string; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use FixedLengthRecordReaderV2")
-FixedLengthRecordReaderV2() -> reader_handle: resource; header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ""; shared_name: string = ""; encoding: string = ""; stateful => -> []
 FlatMapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
 For(start: int32, limit: int32, delta: int32, input: T) -> output: T; T: list(type) >= 0; body: func
 FractionalAvgPool(value: T) -> output: T, row_pooling_sequence: int64, col_pooling_sequence: int64; pooling_ratio: list(float) >= 4; pseudo_random: bool = false; overlapping: bool = false; deterministic: bool = false; seed: int = 0; seed2: int = 0; T: {float, double, int32, int64} => [b h w c] -> [b*1000/@pooling_ratio.0 h*1000/@pooling_ratio.1 w*1000/@pooling_ratio.2 c*1000/@pooling_ratio.3], [h*1000/@pooling_ratio.1], [w*1000/@pooling_ratio.2]
@@ -318,8 +316,6 @@ HSVToRGB(images: T) -> output: T; T: {half, bfloat16, float, double} = float => 
 HostConst() -> output: dtype; value: tensor; dtype: type
 IFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 IRFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
-IdentityReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use IdentityReaderV2")
-IdentityReaderV2() -> reader_handle: resource; container: string = ""; shared_name: string = ""; stateful => -> []
 IgnoreErrorsDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; log_warning: bool = false
 ImageProjectiveTransformV2(images: dtype, transforms: float, output_shape: int32) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
 ImageProjectiveTransformV3(images: dtype, transforms: float, output_shape: int32, fill_value: float) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
@@ -502,20 +498,6 @@ RandomDatasetV2(seed: int64, seed2: int64, seed_generator: resource) -> handle: 
 RandomIndexShuffle(index: dtype, seed: Tseed, max_index: dtype) -> output: dtype; rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}
 RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; replicate_on_split: bool = false; stateful => [], [], [] -> []
 ReadVariableXlaSplitND(resource: resource) -> outputs: N * T; T: type; N: int >= 1; num_splits: list(int); paddings: list(int) = []; stateful
-ReaderNumRecordsProduced(reader_handle: ref string) -> records_produced: int64
-ReaderNumRecordsProducedV2(reader_handle: resource) -> records_produced: int64; stateful => [] -> []
-ReaderNumWorkUnitsCompleted(reader_handle: ref string) -> units_completed: int64
-ReaderNumWorkUnitsCompletedV2(reader_handle: resource) -> units_completed: int64; stateful => [] -> []
-ReaderRead(reader_handle: ref string, queue_handle: ref string) -> key: string, value: string
-ReaderReadUpTo(reader_handle: ref string, queue_handle: ref string, num_records: int64) -> keys: string, values: string
-ReaderReadUpToV2(reader_handle: resource, queue_handle: resource, num_records: int64) -> keys: string, values: string; stateful => [], [], [] -> [?]
-ReaderReadV2(reader_handle: resource, queue_handle: resource) -> key: string, value: string; stateful => [], [] -> []
-ReaderReset(reader_handle: ref string)
-ReaderResetV2(reader_handle: resource); stateful => []
-ReaderRestoreState(reader_handle: ref string, state: string)
-ReaderRestoreStateV2(reader_handle: resource, state: string); stateful => [], []
-ReaderSerializeState(reader_handle: ref string) -> state: string
-ReaderSerializeStateV2(reader_handle: resource) -> state: string; stateful => [] -> []
 RebatchDataset(input_dataset: variant, num_replicas: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_fallback: bool = true
 RebatchDatasetV2(input_dataset: variant, batch_sizes: int64, drop_remainder: bool) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 RecordInput() -> records: string; file_pattern: string; file_random_seed: int = 301; file_shuffle_shift_ratio: float = 0; file_buffer_size: int = 10000; file_parallelism: int = 16; batch_size: int = 32; compression_type: string = ""; stateful
@@ -692,8 +674,6 @@ Svd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool 
 SyncDevice(); stateful
 TFRecordDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
 TFRecordDatasetV2(filenames: string, compression_type: string, buffer_size: int64, byte_offsets: int64) -> handle: variant; metadata: string = ""; stateful
-TFRecordReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; compression_type: string = ""; stateful; deprecated(26, "use TFRecordReaderV2")
-TFRecordReaderV2() -> reader_handle: resource; container: string = ""; shared_name: string = ""; compression_type: string = ""; stateful => -> []
 TPUAnnotateTensorsWithDynamicShape(tensors: T) -> tpu_tensors: T; T: list(type) >= 1; stateful
 TPUCompilationResult() -> output: string
 TPUCompile(dynamic_shapes: NumDynamicShapes * int64, guaranteed_constants: Tguaranteed_constants) -> compilation_status: string, program: num_computations * string, may_modify_variables: num_computations * bool; num_computations: int >= 0; function: func; metadata: string; NumDynamicShapes: int >= 0; Tguaranteed_constants: list(type) >= 0; stateful
@@ -750,8 +730,6 @@ TensorMapSize(input_handle: variant) -> size: int32
 TensorMapStackKeys(input_handle: variant) -> keys: key_dtype; key_dtype: type
 TensorSliceDataset(components: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = false; metadata: string = ""; replicate_on_split: bool = false; stateful => -> []
 TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
-TextLineReader() -> reader_handle: ref string; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful; deprecated(26, "use TextLineReaderV2")
-TextLineReaderV2() -> reader_handle: resource; skip_header_lines: int = 0; container: string = ""; shared_name: string = ""; stateful => -> []
 ThreadPoolDataset(input_dataset: variant, thread_pool: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ThreadPoolHandle() -> handle: resource; num_threads: int; max_intra_op_parallelism: int = 1; display_name: string; container: string = ""; shared_name: string = ""; stateful
 TileGrad(input: T, multiples: int32) -> output: T; T: type; deprecated(3, "use Sum")
@@ -779,8 +757,6 @@ UnsortedSegmentJoin(inputs: string, segment_ids: Tindices, num_segments: Tnumseg
 UnwrapDatasetVariant(input_handle: variant) -> output_handle: variant
 UpdateTaskIdAndGlobalCoreArray(tpu_task_id_to_shard_id: task_count * int32); task_count: int >= 1; stateful
 WeightedFlatMapDataset(input_datasets: N * variant, weights: M * double) -> handle: variant; N: int >= 2; M: int >= 2; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
-WholeFileReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; stateful
-WholeFileReaderV2() -> reader_handle: resource; container: string = ""; shared_name: string = ""; stateful => -> []
 WindowDataset(input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [], [], [], [] -> []
 WindowOp(inputs: Tinputs) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; Tinputs: list(type) >= 1
 WorkerHeartbeat(request: string) -> response: string; stateful

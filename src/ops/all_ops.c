@@ -164,16 +164,22 @@
     X(MatchingFiles) X(ScalarSummary) X(HistogramSummary) X(TensorSummary) X(TensorSummaryV2) X(AudioSummary) X(AudioSummaryV2) \
     X(MergeSummary) X(SummaryWriter) X(CreateSummaryFileWriter) X(FlushSummaryWriter) X(CloseSummaryWriter) X(WriteSummary) \
     X(WriteScalarSummary) X(WriteHistogramSummary) X(WriteRawProtoSummary) X(WriteGraphSummary) X(WriteAudioSummary)
+#define INPUT X(WholeFileReader) X(WholeFileReaderV2) X(IdentityReader) X(IdentityReaderV2) X(TextLineReader) \
+    X(TextLineReaderV2) X(TFRecordReader) X(TFRecordReaderV2) X(FixedLengthRecordReader) \
+    X(FixedLengthRecordReaderV2) X(ReaderRead) X(ReaderReadV2) X(ReaderReadUpTo) X(ReaderReadUpToV2) \
+    X(ReaderNumRecordsProduced) X(ReaderNumRecordsProducedV2) X(ReaderNumWorkUnitsCompleted) \
+    X(ReaderNumWorkUnitsCompletedV2) X(ReaderReset) X(ReaderResetV2) X(ReaderSerializeState) \
+    X(ReaderSerializeStateV2) X(ReaderRestoreState) X(ReaderRestoreStateV2)
 
 #define X(Name) extern const Op op_##Name;
-FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO
+FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
 #undef X
 
 #define X(Name) &op_##Name,
 const Op *const all_ops[] = {
-    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO
+    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
     NULL,
