@@ -169,7 +169,8 @@
     X(FixedLengthRecordReaderV2) X(ReaderRead) X(ReaderReadV2) X(ReaderReadUpTo) X(ReaderReadUpToV2) \
     X(ReaderNumRecordsProduced) X(ReaderNumRecordsProducedV2) X(ReaderNumWorkUnitsCompleted) \
     X(ReaderNumWorkUnitsCompletedV2) X(ReaderReset) X(ReaderResetV2) X(ReaderSerializeState) \
-    X(ReaderSerializeStateV2) X(ReaderRestoreState) X(ReaderRestoreStateV2)
+    X(ReaderSerializeStateV2) X(ReaderRestoreState) X(ReaderRestoreStateV2) X(ParseExample) X(ParseExampleV2) \
+    X(ParseSingleExample)
 
 #define X(Name) extern const Op op_##Name;
 FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT

@@ -114,3 +114,119 @@ def bad_readers(tf):
     makers = [raw.TextLineReaderV2(skip_header_lines=-1)]
     makers += [raw.FixedLengthRecordReaderV2(**{**dict(record_bytes=3), name: -1}) for name in ("record_bytes", "header_bytes", "footer_bytes", "hop_bytes")]
     return [([raw.ReaderNumRecordsProducedV2(reader_handle=maker)], {}, [], ERROR) for maker in makers]
+
+
+# ---------------------------------------- Example
+
+def varint(n):
+    out = b""
+    n &= (1 << 64) - 1
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def part(number, data):
+    """A field of bytes."""
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def feature(values, packed=True):
+    """bytes, floats or whole numbers; None: a feature that says nothing."""
+    if values is None:
+        return b""
+    kind, values = (values[0], values[1]) if isinstance(values, tuple) else (None, values)
+    kind = kind or (1 if isinstance(values[0], bytes) else 2 if isinstance(values[0], float) else 3)
+    if kind == 1:
+        return part(1, b"".join(part(1, v) for v in values))
+    if kind == 2:
+        raw = [struct.pack("<f", v) for v in values]
+        return part(2, part(1, b"".join(raw)) if packed and raw else b"".join(b"\x0d" + v for v in raw))
+    raw = [varint(v) for v in values]
+    return part(3, part(1, b"".join(raw)) if packed and raw else b"".join(b"\x08" + v for v in raw))
+
+
+def entries(features, packed=True):
+    return b"".join(part(1, part(1, key.encode()) + part(2, feature(v, packed))) for key, v in features.items())
+
+
+def example(packed=True, **features):
+    return part(1, entries(features, packed))
+
+
+NOTHING = np.zeros(0, object)
+
+
+def strings(*items):
+    return np.array([item.encode() if isinstance(item, str) else item for item in items], object) if items else NOTHING
+
+
+BATCH = [example(a=[1.5, -2.0], b=[3], c=[b"x", b""], d=[7, 8]), example(b=[-1, 1 << 62, 300], a=[0.25] * 4, d=[1, 2], other=[b"y"] * 9),
+         example(d=[5, -6], c=[b"long" * 30], a=None), example(packed=False, d=[1 << 40, 0], a=[4.0, 5.0], b=[9] * 5),
+         example(c=(1, []), d=[0, 0], b=(3, []), a=(2, []))]
+SIX = BATCH + [example(d=[0, 1])]
+F, I, S = np.zeros(0, f32), np.zeros(0, i64), np.zeros(0, object)
+
+
+def v1(serialized, sparse=(), types=(), dense=(), defaults=(), shapes=(), names=NOTHING, error=False, label=""):
+    case("ParseExample", serialized, names, [np.array(key.encode(), object) for key in sparse], [np.array(key.encode(), object) for key in dense], list(defaults),
+         attrs=dict(sparse_types=list(types), dense_shapes=list(shapes)), error=error, label=label)
+
+
+def v2(serialized, sparse=(), types=(), dense=(), defaults=(), shapes=(), ragged=(), ragged_types=(), splits=(), names=NOTHING, error=False, label=""):
+    case("ParseExampleV2", serialized, names, strings(*sparse), strings(*dense), strings(*ragged), list(defaults),
+         attrs=dict(num_sparse=len(sparse), sparse_types=list(types), dense_shapes=list(shapes), ragged_value_types=list(ragged_types), ragged_split_types=list(splits)),
+         error=error, label=label)
+
+
+def single(serialized, sparse=(), types=(), dense=(), defaults=(), shapes=(), error=False, label=""):
+    case("ParseSingleExample", np.array(serialized, object), list(defaults), error=error, label=label,
+         attrs=dict(num_sparse=len(sparse), sparse_keys=list(sparse), dense_keys=list(dense), sparse_types=list(types), dense_shapes=list(shapes)))
+
+
+KEYS, TYPES = ["a", "b", "c", "none"], ["float32", "int64", "string", "string"]
+MANY = [example(a=[float(i)] * (i % 5 + 1), b=list(range(i % 7)) or None, c=[b"w%d" % j * (i % 3) for j in range(i % 4)] or None, d=[i, -i]) for i in range(300)]
+for label, batch in (("five", BATCH), ("six", SIX), ("none", []), ("empty", [b"", b""]), ("many", MANY), ("one", BATCH[:1])):
+    batch = np.array(batch, object)
+    for parse in (v1, v2):
+        parse(batch, KEYS, TYPES, label="sparse, " + label)
+        parse(batch, ["a"], ["float32"], ["b", "c", "e"], [np.array(-1, i64), np.array(b"?", object), np.array([[2.5]], f32)], [[None], [None], [None, 3]], label="padded, " + label)
+        parse(batch, [], [], ["d", "e"], [np.array([1, 2], i64), np.array([[b"p"], [b"q"]], object)], [[2], [2, 1]], label="dense, " + label)
+    for split in ("int32", "int64"):
+        v2(batch, ragged=KEYS, ragged_types=TYPES, splits=[split] * 4, label="ragged %s, %s" % (split, label))
+    v2(batch, ["b"], ["int64"], ["d"], [np.array([1, 2], i64)], [[2]], ["a", "c"], ["float32", "string"], ["int64", "int32"], label="all kinds, " + label)
+for i, one in enumerate(SIX):
+    for parse in (single, lambda s, *a, **k: v2(np.array(s, object), *a, **k)):
+        parse(one, KEYS, TYPES, ["d", "e"], [np.array([1, 2], i64), np.array(2.0, f32)], [[2], []], label="sparse and dense %d" % i)
+        parse(one, [], [], ["b", "c", "e"], [np.array(-1, i64), np.array(b"?", object), np.array([[2.5]], f32)], [[None], [None], [None, 3]], label="open %d" % i)
+    v2(np.array(one, object), ragged=KEYS, ragged_types=TYPES, splits=["int32", "int64"] * 2, label="ragged %d" % i)
+
+ODD = dict(twice=part(1, part(1, part(1, b"b") + part(2, feature([5]))) + part(1, part(1, b"b") + part(2, feature([7, 8])))),
+           parts=example(b=[1]) + example(a=[2.0]), value_first=part(1, part(1, part(2, feature([5])) + part(1, b"b"))),
+           unknown=example(b=[4]) + part(5, b"abc") + b"\x30\x07" + b"\x3d1234" + b"\x4112345678", two_lists=part(1, part(1, part(1, b"b") + part(2, feature([5]) + feature([6])))),
+           unknown_behind=part(1, part(1, part(1, b"b") + part(2, feature([5]) + part(9, b"zz")))), ten_bytes=part(1, part(1, part(1, b"b") + part(2, part(3, part(1, b"\xff" * 9 + b"\x7f"))))))
+BAD = dict(no_value=part(1, part(1, part(1, b"b"))), three_fields=part(1, part(1, part(1, b"b") + part(2, feature([5])) + b"\x18\x01")), tail=SIX[5] + b"\x0a",
+           beside=part(1, part(4, b"q") + entries(dict(b=[1]))), mixed=part(1, part(1, part(1, b"b") + part(2, part(3, b"\x08\x01" + part(1, b"\x02\x03"))))),
+           eleven=part(1, part(1, part(1, b"b") + part(2, part(3, part(1, b"\xff" * 10 + b"\x01"))))), no_kind=part(1, part(1, part(1, b"b") + part(2, part(4, b"")))),
+           group=SIX[5] + b"\x2b\x2c")
+for name, data in {**ODD, **BAD}.items():
+    batch, bad = np.array([SIX[1], data], object), name in BAD
+    v2(batch, KEYS, TYPES, label=name, error=bad)
+    v1(batch, ["a"], ["float32"], ["b"], [np.array(9, i64)], [[None]], label=name, error=bad)
+    v2(batch, ragged=["b", "a"], ragged_types=["int64", "float32"], splits=["int64"] * 2, label=name, error=bad)
+    single(data, KEYS, TYPES, label=name, error=bad)
+for names in (NOTHING, strings("first", "second")):
+    two = np.array([SIX[0], SIX[1]], object)
+    for sparse, types, dense, defaults, shapes in [((), (), ["c"], [S], [[2]]), ((), (), ["b"], [I], [[]]), ((), (), ["b"], [F], [[]]), (["b"], ["float32"], (), (), ()), ((), (), ["b"], [I], [[None]]),
+                                                   ((), (), ["b"], [np.array(1, i64)], [[None, 2]]), ((), (), ["b"], [np.array([1], i64)], [[]]), ((), (), ["b"], [np.array([1, 2], i64)], [[None]]),
+                                                   ((), (), ["b"], [I], [[2, None]]), ((), (), ["b"], [I], [None]), ((), (), ["b"], [np.array([1], i64)], [[2]])]:
+        v1(two, sparse, types, dense, defaults, shapes, names, error=True)
+        v2(two, sparse, types, dense, defaults, shapes, names=names, error=True)
+    single(SIX[5], ["d"], ["float32"], error=True)
+    single(SIX[5], [], [], ["b"], [I], [[1]], error=True)
+    single(SIX[5], [], [], ["d"], [np.array(1, i64)], [[None, 3]], error=True)
+v2(np.array([[SIX[0]]], object), KEYS, TYPES, error=True)
+v1(np.array([[SIX[0]]], object), KEYS, TYPES, error=True)
+v1(np.array(SIX[0], object), KEYS, TYPES, error=True)
+v2(np.array(SIX[:2], object), KEYS, TYPES, names=strings("one"), error=True)
