@@ -99,6 +99,7 @@ if(NOT MILLRACE_SANITIZE)
         get_filename_component(name ${source} NAME_WE)
         add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -m pytest -q -p no:cacheprovider ${source}
             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS end ENVIRONMENT "${PYTHON_ENVIRONMENT}")
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS end ENVIRONMENT "${PYTHON_ENVIRONMENT}"
+            SKIP_RETURN_CODE 5)  # pytest's for a file whose package isn't there (python3-grpcio)
     endforeach()
 endif()

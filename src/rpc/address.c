@@ -56,6 +56,9 @@ Status *address_resolve(const char *text, bool numeric, Addresses *out) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0)};
     struct addrinfo *found = NULL;
     int error = getaddrinfo(host, port, &hints, &found);
+    // A bare system has no /etc/hosts; the name is this machine's whatever servers of names say (RFC 6761, 6.3).
+    if (error && !numeric && strcmp(host, "localhost") == 0)
+        error = getaddrinfo("127.0.0.1", port, &hints, &found);
     NEED(!error, numeric || error == EAI_NONAME ? NOT_FOUND : UNAVAILABLE, "'%s' has no address: %s", text,
          error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
     out->n = 0;

@@ -58,21 +58,28 @@ static bool is_ones(const Tensor *value) {
     return true;
 }
 
-// With a column of ones a product is the sum of each row, with a row of ones it repeats a column. TensorFlow's Python
-// writes sums of rows so (nn_impl._sum_rows, in its sampled losses), and their gradients.
+// A product with a matrix of ones sums the other factor's rows, or columns, and repeats the sums: m k + m n operations
+// instead of m k n. TensorFlow's Python writes sums of rows so (nn_impl._sum_rows), and their gradients are such products.
 static void multiply_by_ones(Formula *f) {
-    const Tensor *ones = output_constant(f->x[1]);
-    if (!ones || ones->shape.rank != 2 || node_bool(f->node, "transpose_a") || !is_ones(ones))
+    const bool transposed[] = {node_bool(f->node, "transpose_a"), node_bool(f->node, "transpose_b")};
+    for (int i = 0; i < 2; i++) {
+        const Tensor *ones = output_constant(f->x[i]);
+        const Shape *other = output_shape(f->x[!i]);
+        if (!is_ones(ones) || ones->shape.rank != 2 || other->rank != 2)
+            continue;
+        // The ones are [repeats, terms] on the left and [terms, repeats] on the right.
+        int64_t terms = ones->shape.dims[i ? transposed[1] : !transposed[0]];
+        int64_t repeats = ones->shape.dims[i ? !transposed[1] : transposed[0]];
+        int summed = i ? !transposed[0] : transposed[1];
+        int64_t kept = other->dims[!summed];
+        if (other->dims[summed] != terms || !terms || (repeats != 1 && kept < 0))
+            continue;
+        Output sums = terms == 1 ? f->x[!i] : Sum(f->x[!i], Int(summed), true);
+        if (summed != i)  // of a transposed factor: a row where a column is wanted, or the other way round
+            sums = Reshape(sums, i ? Ints(-1, 1) : Ints(1, -1));
+        f->results[0] = repeats == 1 ? sums : BroadcastTo(sums, i ? Ints(kept, repeats) : Ints(repeats, kept));
         return;
-    bool turned = node_bool(f->node, "transpose_b");
-    int64_t terms = ones->shape.dims[turned], columns = ones->shape.dims[!turned];
-    const Shape *a = output_shape(f->x[0]);
-    if (a->rank != 2 || a->dims[1] != terms || !terms)
-        return;
-    if (columns == 1)
-        f->results[0] = SumLast(f->x[0]);
-    else if (terms == 1 && a->dims[0] >= 0)
-        f->results[0] = BroadcastTo(f->x[0], Ints(a->dims[0], columns));
+    }
 }
 
 const Rewrite rewrite_multiply_by_ones = {

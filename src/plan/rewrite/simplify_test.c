@@ -256,12 +256,40 @@ START_TEST(loops_are_simplified) {
 }
 END_TEST
 
+// Ones on either side, transposed or not, of any width: sums, repeated.
+START_TEST(products_with_ones_are_sums) {
+    Formula *f = &formula;
+    const struct {
+        int64_t ones[2];
+        bool left, turned[2];
+    } cases[] = {{{5, 1}, false, {0, 0}}, {{1, 5}, false, {0, 1}}, {{4, 1}, false, {1, 0}}, {{5, 7}, false, {0, 0}},
+                 {{4, 7}, false, {1, 0}}, {{7, 4}, false, {1, 1}}, {{1, 4}, true, {0, 0}},  {{7, 4}, true, {0, 0}},
+                 {{4, 7}, true, {1, 0}},  {{7, 5}, true, {0, 1}},  {{5, 1}, true, {1, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Tensor ones;
+        GOOD(tensor_new(DT_float, SHAPE(cases[i].ones[0], cases[i].ones[1]), &ones));
+        for (int64_t j = 0; j < tensor_count(&ones); j++)
+            ((float *)ones.data)[j] = 1;
+        Output x = placeholder(SHAPE(4, 5)), sides[] = {x, formula_tensor(f, &ones)};
+        Output y = OpWith("MatMul",
+                          ATTRS(BOOL_ATTR("transpose_a", cases[i].turned[0]), BOOL_ATTR("transpose_b", cases[i].turned[1])),
+                          sides[cases[i].left], sides[!cases[i].left]);
+        GOOD(f->status);
+        ck_assert_int_eq(count_of(0, &x, 1, &y, 1, "MatMul"), 1);
+        ck_assert_int_eq(count_of(BIT(PASS_SIMPLIFY), &x, 1, &y, 1, "MatMul"), 0);
+        check_alike(BIT(PASS_SIMPLIFY), x, SHAPE(4, 5), y);
+        tensor_clear(&ones);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("simplify");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, factors_become_part_of_filters);
     tcase_add_test(tests, epilogues_go_before_a_new_shape);
+    tcase_add_test(tests, products_with_ones_are_sums);
     tcase_add_test(tests, simple_powers_are_products_and_roots);
     tcase_add_test(tests, factors_stay_where_they_are_no_part_of_filters);
     tcase_add_test(tests, loops_keep_what_ops_expand_to);
