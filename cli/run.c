@@ -96,7 +96,7 @@ typedef struct {
     const char *path, *checkpoint, *profile;
     int threads, repeat;
     bool draw, json;
-} Wishes;
+} RunOptions;
 
 static double milliseconds(void) {
     struct timespec t;
@@ -113,17 +113,17 @@ typedef struct {
     double *times;   // of each run, in ms
 } Choice;
 
-static bool choose(const Model *model, const Wishes *wishes, Choice *out) {
-    bool done = model_targets(model, wishes->targets, wishes->n_targets, out->targets);
-    for (int i = 0; i < wishes->n_inputs && done; i++)
-        done = feeds_add(&out->feeds, model, wishes->inputs[i]);
-    for (int i = 0; i < wishes->n_outputs && done; i++)
-        done = fetches_add(&out->fetches, model, wishes->outputs[i]);
-    if (done && !out->fetches.n && !wishes->n_targets)
+static bool choose(const Model *model, const RunOptions *options, Choice *out) {
+    bool done = model_targets(model, options->targets, options->n_targets, out->targets);
+    for (int i = 0; i < options->n_inputs && done; i++)
+        done = feeds_add(&out->feeds, model, options->inputs[i]);
+    for (int i = 0; i < options->n_outputs && done; i++)
+        done = fetches_add(&out->fetches, model, options->outputs[i]);
+    if (done && !out->fetches.n && !options->n_targets)
         out->fetches.n = model_ends(model, out->fetches.edges, MOST_EDGES);
-    out->times = calloc((size_t)wishes->repeat, sizeof *out->times);
+    out->times = calloc((size_t)options->repeat, sizeof *out->times);
     if (!out->times)
-        fail("%s: out of memory for the times", wishes->path);
+        fail("%s: out of memory for the times", options->path);
     return done && out->times;
 }
 
@@ -149,21 +149,21 @@ static bool report_run(const char *path, const TF_Status *status) {
     return false;
 }
 
-static bool calculate(const Model *model, const Wishes *wishes, Choice *c) {
+static bool calculate(const Model *model, const RunOptions *options, Choice *c) {
     TF_Status *status = TF_NewStatus();
-    TF_Buffer *traced = wishes->profile ? TF_CreateRunOptions(1) : NULL, *metadata = traced ? TF_NewBuffer() : NULL;
-    for (int i = 0; i < wishes->repeat && TF_GetCode(status) == TF_OK; i++) {
+    TF_Buffer *traced = options->profile ? TF_CreateRunOptions(1) : NULL, *metadata = traced ? TF_NewBuffer() : NULL;
+    for (int i = 0; i < options->repeat && TF_GetCode(status) == TF_OK; i++) {
         for (int r = 0; r < c->fetches.n; r++) {
             TF_DeleteTensor(c->results[r]);
             c->results[r] = NULL;
         }
-        bool last = i == wishes->repeat - 1;
+        bool last = i == options->repeat - 1;
         double begin = milliseconds();
         TF_SessionRun(model->session, last ? traced : NULL, c->feeds.edges, c->feeds.values, c->feeds.n, c->fetches.edges, c->results,
-                      c->fetches.n, c->targets, wishes->n_targets, last ? metadata : NULL, status);
+                      c->fetches.n, c->targets, options->n_targets, last ? metadata : NULL, status);
         c->times[i] = milliseconds() - begin;
     }
-    bool done = report_run(wishes->path, status) && (!metadata || profile_write(wishes->profile, metadata));
+    bool done = report_run(options->path, status) && (!metadata || profile_write(options->profile, metadata));
     TF_DeleteBuffer(traced);
     TF_DeleteBuffer(metadata);
     TF_DeleteStatus(status);
@@ -188,8 +188,8 @@ static void print_times(double *times, int n, bool json) {
                    first, middle, least, most);
 }
 
-static bool hand_out(const Wishes *wishes, const Choice *c) {
-    bool done = true, first = true, json = wishes->json, drawn = wishes->draw;
+static bool hand_out(const RunOptions *options, const Choice *c) {
+    bool done = true, first = true, json = options->json, drawn = options->draw;
     if (drawn && !json)
         done = draw(&c->feeds, &c->fetches, c->results);
     for (int i = 0; i < c->fetches.n && done; i++) {
@@ -200,22 +200,22 @@ static bool hand_out(const Wishes *wishes, const Choice *c) {
         first = first && c->fetches.files[i];
     }
     if (json)
-        printf("%s", first ? "{" : wishes->repeat > 1 ? ", " : "");
-    if (wishes->repeat > 1)
-        print_times(c->times, wishes->repeat, json);
+        printf("%s", first ? "{" : options->repeat > 1 ? ", " : "");
+    if (options->repeat > 1)
+        print_times(c->times, options->repeat, json);
     if (json)
         puts("}");
     return done;
 }
 
-static int run_model(const Wishes *wishes) {
+static int run_model(const RunOptions *options) {
     Model model;
-    if (!model_open(wishes->path, wishes->threads, &model))
+    if (!model_open(options->path, options->threads, &model))
         return EXIT_FAILED;
     Choice choice = {0};
-    bool done = (!wishes->profile || can_write(wishes->profile)) && choose(&model, wishes, &choice);
-    done = done && (!wishes->checkpoint || model_restore(&model, wishes->checkpoint));
-    done = done && calculate(&model, wishes, &choice) && hand_out(wishes, &choice);
+    bool done = (!options->profile || can_write(options->profile)) && choose(&model, options, &choice);
+    done = done && (!options->checkpoint || model_restore(&model, options->checkpoint));
+    done = done && calculate(&model, options, &choice) && hand_out(options, &choice);
     choice_clear(&choice);
     model_close(&model);
     return done ? EXIT_DONE : EXIT_FAILED;
@@ -229,39 +229,39 @@ static int whole(const char *text, int most) {
 }
 
 // Gives what the value may be, where it is something else.
-static const char *read_option(int option, char *text, Wishes *w) {
+static const char *read_option(int option, char *text, RunOptions *o) {
     switch (option) {
-    case 'i': w->inputs[w->n_inputs++] = text; break;
-    case 'o': w->outputs[w->n_outputs++] = text; break;
-    case 't': w->targets[w->n_targets++] = text; break;
-    case 'c': w->checkpoint = text; break;
-    case 'T': return (w->threads = whole(text, 127)) > 0 ? NULL : "a whole number from 1 to 127";
-    case 'r': return (w->repeat = whole(text, 100000000)) > 0 ? NULL : "a whole number from 1 to 100000000";
-    case 'p': w->profile = text; break;
-    case 'd': w->draw = true; break;
-    case 'j': w->json = true; break;
+    case 'i': o->inputs[o->n_inputs++] = text; break;
+    case 'o': o->outputs[o->n_outputs++] = text; break;
+    case 't': o->targets[o->n_targets++] = text; break;
+    case 'c': o->checkpoint = text; break;
+    case 'T': return (o->threads = whole(text, 127)) > 0 ? NULL : "a whole number from 1 to 127";
+    case 'r': return (o->repeat = whole(text, 100000000)) > 0 ? NULL : "a whole number from 1 to 100000000";
+    case 'p': o->profile = text; break;
+    case 'd': o->draw = true; break;
+    case 'j': o->json = true; break;
     }
     return NULL;
 }
 
 static int run(int argc, char **argv) {
-    Wishes wishes = {.repeat = 1};
+    RunOptions options = {.repeat = 1};
     int option;
     while ((option = next_option(&command_run, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        const char *takes = read_option(option, optarg, &wishes);
+        const char *takes = read_option(option, optarg, &options);
         if (takes)
             return misuse_value(&command_run, option, takes, optarg);
-        if (wishes.n_inputs == MOST_EDGES || wishes.n_outputs == MOST_EDGES || wishes.n_targets == MOST_EDGES)
+        if (options.n_inputs == MOST_EDGES || options.n_outputs == MOST_EDGES || options.n_targets == MOST_EDGES)
             return misuse(&command_run, "at most %d inputs, outputs and targets", MOST_EDGES - 1);
     }
     if (!one_model(&command_run, argc, argv))
         return EXIT_USAGE;
-    wishes.path = argv[optind];
-    return run_model(&wishes);
+    options.path = argv[optind];
+    return run_model(&options);
 }
 
 const Command command_run = {"run", "feed a model and print what it gives", "MODEL", ABOUT, OPTIONS, EXAMPLES, run};

@@ -69,23 +69,23 @@ static void interrupt(int number) {
 // ---------------------------------------- training
 
 static bool train_all(Training *t) {
-    const TrainWishes *w = t->wishes;
+    const TrainWishes *w = t->options;
     TF_Status *status = TF_NewStatus();
     mr_trainer_options options = training_options(t);
-    t->progress = (Progress){.bar = !w->plain && !w->json && has_terminal(stdout), .json = w->json,
-                             .epochs = (int)ceil(w->epochs)};
+    t->progress = (Progress){.bar = !o->plain && !o->json && has_terminal(stdout), .json = o->json,
+                             .epochs = (int)ceil(o->epochs)};
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);
     mr_trainer *trainer = mr_trainer_new(t->network.session, &options, status);
-    bool done = good(status, w->checkpoints ? w->checkpoints : "the training");
-    if (done && !w->json)
+    bool done = good(status, o->checkpoints ? o->checkpoints : "the training");
+    if (done && !o->json)
         print_text(stdout, 2, "%s", mr_trainer_report(trainer));
     if (done)
         mr_trainer_run(trainer, status);
     done = done && good(status, "training") && !t->failed;
     mr_trainer_delete(trainer);
     TF_DeleteStatus(status);
-    if (done && interrupted && !w->json)
+    if (done && interrupted && !o->json)
         printf("\nInterrupted after %lld of %lld steps.\n", (long long)t->done, (long long)t->steps);
     return done && (t->measured || training_measure(t));
 }
@@ -104,26 +104,26 @@ static bool split_classes(char *list, const char **names, int n) {
 }
 
 static bool prepare(Training *t) {
-    const TrainWishes *w = t->wishes;
-    if (!examples_read(w->data, "train", &t->examples) || !examples_read(w->data, "t10k", &t->tests))
+    const TrainWishes *w = t->options;
+    if (!examples_read(o->data, "train", &t->examples) || !examples_read(o->data, "t10k", &t->tests))
         return false;
     if (t->tests.height != t->examples.height || t->tests.width != t->examples.width) {
-        fail("%s: pictures to train with and to test with differ in size", w->data);
+        fail("%s: pictures to train with and to test with differ in size", o->data);
         return false;
     }
-    if (t->examples.n < w->batch) {
-        fail("%s: %lld pictures are less than one batch of %lld", w->data, (long long)t->examples.n,
-             (long long)w->batch);
+    if (t->examples.n < o->batch) {
+        fail("%s: %lld pictures are less than one batch of %lld", o->data, (long long)t->examples.n,
+             (long long)o->batch);
         return false;
     }
     int classes = examples_classes(&t->examples), more = examples_classes(&t->tests);
     classes = more > classes ? more : classes;
-    if (w->classes && !split_classes(w->classes, t->names, classes))
+    if (o->classes && !split_classes(o->classes, t->names, classes))
         return false;
-    bool fashion = !w->classes && classes == 10 && strstr(w->data, "fashion");
+    bool fashion = !o->classes && classes == 10 && strstr(o->data, "fashion");
     NetworkWishes net = {.height = t->examples.height, .width = t->examples.width, .classes = classes,
-                         .names = w->classes ? t->names : fashion ? FASHION : NULL, .optimizer = w->optimizer,
-                         .seed = w->seed, .threads = w->threads};
+                         .names = o->classes ? t->names : fashion ? FASHION : NULL, .optimizer = o->optimizer,
+                         .seed = o->seed, .threads = o->threads};
     if (!network_make(&net, &t->network))
         return false;
     t->order = malloc((size_t)t->examples.n * sizeof *t->order);
@@ -136,8 +136,8 @@ static bool prepare(Training *t) {
     }
     for (int64_t i = 0; i < t->examples.n; i++)
         t->order[i] = (int32_t)i;
-    t->random = (uint64_t)w->seed;
-    t->steps = (int64_t)ceil(w->epochs * (double)(t->examples.n / w->batch));
+    t->random = (uint64_t)o->seed;
+    t->steps = (int64_t)ceil(o->epochs * (double)(t->examples.n / o->batch));
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool announce(const Training *t) {
         TF_DeleteTensor(batch[i]);
     if (!planned)
         return false;
-    if (t->wishes->json)
+    if (t->options->json)
         printf("{\"nodes_per_step\": %zu, \"arena_bytes\": %lld, \"lower_bound\": %lld, \"arena_ratio\": %.4f, "
                "\"own_bytes\": %lld, \"num_dynamic\": %zu}\n",
                info.num_run, (long long)info.arena_bytes, (long long)info.lower_bound,
@@ -158,8 +158,8 @@ static bool announce(const Training *t) {
                info.num_dynamic);
     else
         print_text(stdout, 2, "%lld pictures of %d x %d from %s, %lld to test with", (long long)t->examples.n,
-                   t->examples.height, t->examples.width, t->wishes->data, (long long)t->tests.n);
-    if (!t->wishes->json)
+                   t->examples.height, t->examples.width, t->options->data, (long long)t->tests.n);
+    if (!t->options->json)
         print_text(stdout, 2, "%zu nodes a step; %s", info.num_run, plan_memory(&info));
     return true;
 }
@@ -171,9 +171,9 @@ static void print_written(const char *path) {
 }
 
 static bool report(const Training *t) {
-    if (t->wishes->svg && !curve_save(&t->curve, t->wishes->svg))
+    if (t->options->svg && !curve_save(&t->curve, t->options->svg))
         return false;
-    if (t->wishes->json)
+    if (t->options->json)
         return report_print_json(&t->report);
     putchar('\n');
     curve_draw(&t->curve);
@@ -181,16 +181,16 @@ static bool report(const Training *t) {
 }
 
 static void print_end(const Training *t) {
-    const TrainWishes *w = t->wishes;
-    if (w->json) {
-        print_written(w->output);
+    const TrainWishes *w = t->options;
+    if (o->json) {
+        print_written(o->output);
         return;
     }
     print_text(stdout, 2, "%.0f images/s on average; the model is in %s%s%s",
-               t->seconds > 0 ? (double)t->seen / t->seconds : 0, w->output, w->svg ? ", the curve in " : "",
-               w->svg ? w->svg : "");
+               t->seconds > 0 ? (double)t->seen / t->seconds : 0, o->output, o->svg ? ", the curve in " : "",
+               o->svg ? o->svg : "");
     print_text(stdout, 4, "Try: millrace run %s --input images=@%s/t10k-images-idx3-ubyte.gz[0:2] --output label --draw",
-               w->output, w->data);
+               o->output, o->data);
 }
 
 static void training_clear(Training *t) {
@@ -203,13 +203,13 @@ static void training_clear(Training *t) {
     examples_clear(&t->tests);
 }
 
-static int train(const TrainWishes *wishes) {
-    Training t = {.wishes = wishes, .stop = &interrupted};
-    bool done = can_write(wishes->output) && (!wishes->svg || can_write(wishes->svg)) &&
-                (!wishes->graph || can_write(wishes->graph)) && prepare(&t);
-    done = done && (!wishes->graph || network_save_graph(&t.network, wishes->graph));
+static int train(const TrainWishes *options) {
+    Training t = {.options = options, .stop = &interrupted};
+    bool done = can_write(options->output) && (!options->svg || can_write(options->svg)) &&
+                (!options->graph || can_write(options->graph)) && prepare(&t);
+    done = done && (!options->graph || network_save_graph(&t.network, options->graph));
     done = done && announce(&t) && train_all(&t);
-    done = done && network_save(&t.network, wishes->output) && report(&t);
+    done = done && network_save(&t.network, options->output) && report(&t);
     if (done)
         print_end(&t);
     training_clear(&t);
@@ -239,31 +239,31 @@ static bool is_optimizer(const char *name) {
 static const char *read_option(int option, const char *text, TrainWishes *w) {
     double value = 0;
     switch (option) {
-    case DATA: w->data = text; return NULL;
-    case OUTPUT: w->output = text; return NULL;
-    case CHECKPOINTS: w->checkpoints = text; return NULL;
-    case LOGDIR: w->logdir = text; return NULL;
-    case GRAPH: w->graph = text; return NULL;
-    case SVG: w->svg = text; return NULL;
-    case CLASSES: w->classes = (char *)text; return NULL;
-    case PLAIN: w->plain = true; return NULL;
-    case JSON: w->json = true; return NULL;
+    case DATA: o->data = text; return NULL;
+    case OUTPUT: o->output = text; return NULL;
+    case CHECKPOINTS: o->checkpoints = text; return NULL;
+    case LOGDIR: o->logdir = text; return NULL;
+    case GRAPH: o->graph = text; return NULL;
+    case SVG: o->svg = text; return NULL;
+    case CLASSES: o->classes = (char *)text; return NULL;
+    case PLAIN: o->plain = true; return NULL;
+    case JSON: o->json = true; return NULL;
     case OPTIMIZER:
-        w->optimizer = text;
+        o->optimizer = text;
         return is_optimizer(text) ? NULL : "adam, gradient-descent, momentum, adagrad or rmsprop";
     case EPOCHS:
-        return number(text, 1e-6, &w->epochs) ? NULL : "a number above 0";
+        return number(text, 1e-6, &o->epochs) ? NULL : "a number above 0";
     case RATE:
-        return number(text, 0, &w->rate) ? NULL : "a number from 0";
+        return number(text, 0, &o->rate) ? NULL : "a number from 0";
     }
     bool fine = whole(text, option == SEED ? 0 : 1, &value) && (option != THREADS || value < 128);
     switch (option) {
-    case BATCH: w->batch = (int64_t)value; break;
-    case SEED: w->seed = (int64_t)value; break;
-    case SAVE_STEPS: w->save_steps = (int64_t)value; break;
-    case LOG_STEPS: w->log_steps = (int64_t)value; break;
-    case KEEP: w->keep = (int)value; break;
-    default: w->threads = (int)value;
+    case BATCH: o->batch = (int64_t)value; break;
+    case SEED: o->seed = (int64_t)value; break;
+    case SAVE_STEPS: o->save_steps = (int64_t)value; break;
+    case LOG_STEPS: o->log_steps = (int64_t)value; break;
+    case KEEP: o->keep = (int)value; break;
+    default: o->threads = (int)value;
     }
     return fine                ? NULL
            : option == SEED    ? "a whole number from 0"
@@ -281,13 +281,13 @@ static int run(int argc, char **argv) {
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        const char *takes = read_option(option, optarg, &w);
+        const char *takes = read_option(option, optarg, &o);
         if (takes)
             return misuse_value(&command_train, option, takes, optarg);
     }
     if (optind < argc)
         return misuse(&command_train, "there is nothing to do with '%s': it takes options only", argv[optind]);
-    return train(&w);
+    return train(&o);
 }
 
 const Command command_train = {"train", "learn to tell pictures apart: the demo", "", ABOUT, OPTIONS, EXAMPLES, run};

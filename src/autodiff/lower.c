@@ -95,7 +95,7 @@ static Status *lower_one(Autodiff *a, Node *node) {
 }
 
 // What was unknown behind a call may be known from its copy. Nothing depends on it but fewer nodes.
-static Status *infer_again(Autodiff *a) {
+static Status *infer_shapes_anew(Autodiff *a) {
     Graph *graph = a->graph;
     Node **order = calloc(graph->nodes.n + 1, sizeof *order);
     NEED_MEMORY(order);
@@ -120,5 +120,5 @@ Status *lower_calls(Autodiff *a, bool *changed) {
     a->rounds++;
     NEED(!*changed || (a->rounds < MAX_ROUNDS && a->graph->nodes.n - a->first_new < MAX_COPIES), UNIMPLEMENTED,
          "Cannot compute gradients of functions that call themselves");
-    return *changed ? infer_again(a) : OK;
+    return *changed ? infer_shapes_anew(a) : OK;
 }

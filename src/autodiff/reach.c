@@ -232,7 +232,7 @@ static Status *through_list(Autodiff *a, Frame *loop, Output value, Output *out)
 // ---------------------------------------- reaching
 
 // The constant that a forward node is, made anew on this side.
-static Status *constant_again(Autodiff *a, Frame *loop, const Tensor *value, Output *out) {
+static Status *constant_in_frame(Autodiff *a, Frame *loop, const Tensor *value, Output *out) {
     Formula f = {.graph = a->graph, .scope = a->scope, .before = loop->pivot};
     *out = formula_tensor(&f, value);
     if (f.status)
@@ -247,7 +247,7 @@ static Status *find_way(Autodiff *a, Frame *loop, Output value, Output *out) {
     bool forward_here = info->frame == loop && !info->backward;
     const Tensor *constant = loop->pivot ? output_constant(value) : NULL;
     if (constant && !info->backward)
-        return constant_again(a, loop, constant, out);
+        return constant_in_frame(a, loop, constant, out);
     if (!forward_here)
         return loop_back_enter(a, loop, value, true, out);
     if (node_flow(value.node) == FLOW_ENTER && node_bool(value.node, "is_constant"))

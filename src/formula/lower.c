@@ -263,7 +263,7 @@ static Status *find_invariants(const Function *function, int n, bool *out) {
 typedef struct {
     Formula *f;
     int n;
-    bool *same;          // which variables never change
+    bool *invariant;     // which variables never change
     Output *merged;      // what the condition reads
     Output *inside;      // what the body reads
     Output *choices;     // the Switches
@@ -287,12 +287,12 @@ static Status *loop_begin(Loop *loop) {
     Formula *f = loop->f;
     const AttrValue *shapes = node_list(f->node, "output_shapes");
     for (int i = 0; i < loop->n; i++) {
-        Output entered = enter(loop, f->x[i], loop->same[i]);
+        Output entered = enter(loop, f->x[i], loop->invariant[i]);
         // The back edge begins as a second edge from the Enter and is turned at the end.
-        loop->merged[i] = loop->same[i] ? entered : formula_of_list(f, "Merge", (Output[]){entered, entered}, 2, NULL);
+        loop->merged[i] = loop->invariant[i] ? entered : formula_of_list(f, "Merge", (Output[]){entered, entered}, 2, NULL);
         // Shapes may change from iteration to iteration, but for what the While declares.
         bool declared = shapes->kind == ATTR_SHAPE && i < shapes->n;
-        if (!loop->same[i] && !f->status)
+        if (!loop->invariant[i] && !f->status)
             loop->merged[i].node->output_shapes[0] = declared ? shapes->shapes[i] : UNKNOWN_SHAPE;
     }
     return take_status(f);
@@ -319,7 +319,7 @@ static Status *loop_body(Loop *loop, Output cond, const Function *function, cons
     Node *pivot = NULL;
     for (int i = 0; i < loop->n; i++) {
         loop->inside[i] = loop->merged[i];
-        if (loop->same[i])
+        if (loop->invariant[i])
             continue;
         loop->choices[i] = formula_2(f, "Switch", loop->merged[i], cond);
         loop->inside[i] = Identity(At(loop->choices[i], 1));
@@ -336,7 +336,7 @@ static Status *loop_end(Loop *loop, const Controls *controls) {
     Formula *f = loop->f;
     Node *last = NULL;
     for (int i = 0; i < loop->n; i++) {
-        if (loop->same[i])
+        if (loop->invariant[i])
             continue;
         Output next = formula_1(f, "NextIteration", loop->next[i]);
         f->results[i] = formula_1(f, "Exit", loop->choices[i]);
@@ -349,7 +349,7 @@ static Status *loop_end(Loop *loop, const Controls *controls) {
     }
     // What doesn't change is there from the beginning, but whoever reads it waits for the loop.
     for (int i = 0; i < loop->n; i++) {
-        if (!loop->same[i])
+        if (!loop->invariant[i])
             continue;
         f->results[i] = Identity(f->x[i]);
         TRY(take_status(f));
@@ -363,7 +363,7 @@ static Status *lower_while(Formula *f) {
     int n = f->n_x;
     Loop loop = {f, n, ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, Output, n), ARENA_ARRAY(arena, Output, n),
                  ARENA_ARRAY(arena, Output, n), ARENA_ARRAY(arena, Output, n)};
-    NEED_MEMORY(loop.same && loop.merged && loop.inside && loop.choices && loop.next);
+    NEED_MEMORY(loop.invariant && loop.merged && loop.inside && loop.choices && loop.next);
     NEED(n > 0, UNIMPLEMENTED, "a While without variables");
     const FuncRef *ref;
     const Function *body;
@@ -371,12 +371,12 @@ static Status *lower_while(Formula *f) {
     Controls controls;
     TRY(func_attr(f->node, "body", &ref));
     TRY(function_of(f, ref, &body));
-    TRY(find_invariants(body, n, loop.same));
+    TRY(find_invariants(body, n, loop.invariant));
     bool changes = false;
     for (int i = 0; i < n; i++)
-        changes |= !loop.same[i];
+        changes |= !loop.invariant[i];
     if (!changes)  // it runs for ever or never; one variable keeps the form of a loop
-        loop.same[0] = false;
+        loop.invariant[0] = false;
     TRY(loop_begin(&loop));
     TRY(loop_cond(&loop, &cond));
     TRY(loop_body(&loop, cond, body, ref, &controls));

@@ -190,13 +190,13 @@ static void sort_uses(VariableUse *uses, int n) {
     }
 }
 
-static bool is_again(const VariableUse *uses, int position) {
+static bool is_repeated(const VariableUse *uses, int position) {
     return position > 0 && uses[uses[position].order].variable == uses[uses[position - 1].order].variable;
 }
 
 static void end_first(VariableUse *uses, int n) {
     for (int i = n - 1; i >= 0; i--)
-        if (!is_again(uses, i))
+        if (!is_repeated(uses, i))
             unlock_from(uses[uses[i].order].variable, uses[uses[i].order].access);
 }
 
@@ -206,7 +206,7 @@ Status *variables_begin(VariableUse *uses, int n) {
     for (int i = 0; i < n; i++) {
         VariableUse *use = &uses[uses[i].order];
         Status *status = OK;
-        if (!is_again(uses, i)) {
+        if (!is_repeated(uses, i)) {
             lock_for(use->variable, use->access);
             status = need_initialized(use->variable);
             if (!status && use->access == VARIABLE_UPDATE)

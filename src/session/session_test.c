@@ -341,7 +341,7 @@ START_TEST(memory_rests) {
     GOOD(f->status);
     blocks_trim();
     size_t first = large_blocks_of_a_run(x, sum);
-    ck_assert(first == 2 || blocks_use().kept == 0);  // what is fed and what is packed; under the address sanitizer
+    ck_assert(first == 2 || blocks_use().idle == 0);  // what is fed and what is packed; under the address sanitizer
                                                       // none
     ck_assert_uint_eq(large_blocks_of_a_run(x, sum), 0);
     ck_assert_uint_eq(large_blocks_of_a_run(x, twin), 0);

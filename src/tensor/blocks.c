@@ -35,7 +35,7 @@ static struct {
     Mutex lock;
     Block *of_class[CLASSES];
     Block *newest, *oldest;
-    size_t kept;                        // bytes of all in the lists
+    size_t idle;                        // bytes of all in the lists
     size_t held;                        // bytes that the system gave: kept or taken
     size_t most;                        // bytes ever taken at once, since the last trimming
     size_t fresh;
@@ -61,7 +61,7 @@ static void link_newest(Block *block, size_t bytes, int c) REQUIRES(all.lock) {
     if (block->next)
         block->next->link = &block->next;
     all.of_class[c] = block;
-    all.kept += bytes;
+    all.idle += bytes;
 }
 
 static void unlink_block(Block *block) REQUIRES(all.lock) {
@@ -70,7 +70,7 @@ static void unlink_block(Block *block) REQUIRES(all.lock) {
     *block->link = block->next;
     if (block->next)
         block->next->link = block->link;
-    all.kept -= block->bytes;
+    all.idle -= block->bytes;
 }
 
 // Takes the oldest out, onto the list `given_up`, which is freed without the lock.
@@ -143,7 +143,7 @@ void *blocks_take(size_t bytes, size_t *out_bytes) {
     Block *given_up = NULL;
     mutex_lock(&all.lock);
     Block *block = find(c);
-    size_t taken = all.held - all.kept + size;
+    size_t taken = all.held - all.idle + size;
     all.most = taken > all.most ? taken : all.most;
     if (block) {
         unlink_block(block);
@@ -199,7 +199,7 @@ void blocks_trim(void) {
 
 BlocksUse blocks_use(void) {
     mutex_lock(&all.lock);
-    BlocksUse use = {.taken = all.held - all.kept, .kept = all.kept, .fresh = all.fresh};
+    BlocksUse use = {.taken = all.held - all.idle, .idle = all.idle, .fresh = all.fresh};
     mutex_unlock(&all.lock);
     return use;
 }

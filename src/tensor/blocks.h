@@ -24,7 +24,7 @@ void blocks_give(void *block, size_t bytes);
 void blocks_trim(void);
 
 typedef struct {
-    size_t taken, kept;  // bytes
+    size_t taken, idle;  // bytes: given out, and kept for the next who asks
     size_t fresh;        // blocks that the system gave so far
 } BlocksUse;
 BlocksUse blocks_use(void);

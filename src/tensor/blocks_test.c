@@ -25,7 +25,7 @@ static bool keeps(void) {
     size_t bytes;
     void *first = take(MIB, &bytes);
     blocks_give(first, bytes);
-    return blocks_use().kept > 0;
+    return blocks_use().idle > 0;
 }
 
 START_TEST(the_same_comes_again) {
@@ -38,13 +38,13 @@ START_TEST(the_same_comes_again) {
     ck_assert_uint_le(bytes, (3 * MIB + 1) / 8 * 9);
     size_t fresh = blocks_use().fresh;
     blocks_give(block, bytes);
-    ck_assert_uint_eq(blocks_use().kept, bytes);
+    ck_assert_uint_eq(blocks_use().idle, bytes);
     ck_assert_ptr_eq(take(3 * MIB + 1, &again), block);
     ck_assert_uint_eq(again, bytes);
     ck_assert_uint_eq(blocks_use().fresh, fresh);
     blocks_give(block, bytes);
     blocks_trim();
-    ck_assert_uint_eq(blocks_use().kept, 0);
+    ck_assert_uint_eq(blocks_use().idle, 0);
     ck_assert_uint_eq(blocks_use().taken, 0);
 }
 END_TEST
@@ -58,7 +58,7 @@ START_TEST(the_peak_stays) {
         void *block = take((size_t)(1 + i * 7 % 40) * MIB / 4, &bytes);
         largest = bytes > largest ? bytes : largest;
         BlocksUse use = blocks_use();
-        ck_assert_uint_le(use.kept + use.taken, largest);
+        ck_assert_uint_le(use.idle + use.taken, largest);
         blocks_give(block, bytes);
     }
     blocks_trim();

@@ -101,7 +101,7 @@ static Status *unsorted_run(Kernel *k) {
 }
 
 // Rows of x by number; negative numbers give zeros. `mask` gets which rows have a number, shaped to go with them.
-static Output gather_kept(Formula *f, Output x, Output ids, Output like, Output *mask) {
+static Output gather_numbered(Formula *f, Output x, Output ids, Output like, Output *mask) {
     Output rows = Gather(x, Maximum(ids, ZerosLike(ids)), Int(0));
     Output positive = GreaterEqual(ids, ZerosLike(ids));
     int inner = output_shape(like)->rank < 0 || output_shape(ids)->rank < 0
@@ -118,15 +118,15 @@ static Output gather_kept(Formula *f, Output x, Output ids, Output like, Output 
 
 static void unsorted_sum_grad(Formula *f) {
     Output mask;
-    f->dx[0] = gather_kept(f, f->dy[0], f->x[1], f->x[0], &mask);
+    f->dx[0] = gather_numbered(f, f->dy[0], f->x[1], f->x[0], &mask);
 }
 
 static void unsorted_extreme_grad(Formula *f) {
     Output x = f->x[0], ids = f->x[1], mask;
-    Output rows = gather_kept(f, f->y[0], ids, x, &mask);
+    Output rows = gather_numbered(f, f->y[0], ids, x, &mask);
     Output chosen = LogicalAnd(Equal(x, rows), mask);
     Output equals = UnsortedSegmentSum(Cast(chosen, output_type(f->dy[0])), ids, f->x[2]);
-    Output share = gather_kept(f, Div(f->dy[0], equals), ids, x, &mask);
+    Output share = gather_numbered(f, Div(f->dy[0], equals), ids, x, &mask);
     f->dx[0] = Select(chosen, share, ZerosLike(share));
 }
 
@@ -140,7 +140,7 @@ static void unsorted_prod_grad(Formula *f) {
     Output clipped = Maximum(ids, ZerosLike(ids));
     Output quotient = Div(Gather(f->y[0], clipped, Int(0)), x);
     Output others = Select(is_zero, Gather(without, clipped, Int(0)), quotient);
-    f->dx[0] = Mul(gather_kept(f, dy, ids, x, &mask), others);
+    f->dx[0] = Mul(gather_numbered(f, dy, ids, x, &mask), others);
 }
 
 

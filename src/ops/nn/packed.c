@@ -11,15 +11,15 @@ Status *packed_open(Opening *o) {
 
 void packed_close(void *state) {
     PackedState *packed = state;
-    for (int i = 0; i < PACKED_KEPT; i++)
-        buffer_release(packed->kept[i].packed);
+    for (int i = 0; i < PACKED_ENTRIES; i++)
+        buffer_release(packed->entries[i].packed);
     mutex_clear(&packed->lock);
 }
 
 // The place of a layout, or -1. The lock is held.
 static int place_of(const PackedState *state, uint64_t id) {
-    for (int i = 0; i < PACKED_KEPT; i++)
-        if (state->kept[i].id == id)
+    for (int i = 0; i < PACKED_ENTRIES; i++)
+        if (state->entries[i].id == id)
             return i;
     return -1;
 }
@@ -28,11 +28,11 @@ static int place_of(const PackedState *state, uint64_t id) {
 static Buffer *packed_find(PackedState *state, uint64_t id, uint64_t stamp, int32_t *out_times) {
     mutex_lock(&state->lock);
     int at = place_of(state, id);
-    bool seen = at >= 0 && state->kept[at].stamp == stamp;
-    Buffer *packed = seen ? buffer_retain(state->kept[at].packed) : NULL;
-    *out_times = seen ? state->kept[at].times : 0;
+    bool seen = at >= 0 && state->entries[at].stamp == stamp;
+    Buffer *packed = seen ? buffer_retain(state->entries[at].packed) : NULL;
+    *out_times = seen ? state->entries[at].times : 0;
     if (seen && !packed)
-        state->kept[at].times++;
+        state->entries[at].times++;
     mutex_unlock(&state->lock);
     return packed;
 }
@@ -43,13 +43,13 @@ static void packed_keep(PackedState *state, uint64_t id, uint64_t stamp, Buffer 
     int at = place_of(state, id);
     if (at < 0) {
         at = state->next;
-        state->next = (at + 1) % PACKED_KEPT;
+        state->next = (at + 1) % PACKED_ENTRIES;
     }
-    Buffer *before = state->kept[at].packed;
-    state->kept[at].packed = buffer_retain(packed);
-    state->kept[at].id = id;
-    state->kept[at].stamp = stamp;
-    state->kept[at].times = 1;
+    Buffer *before = state->entries[at].packed;
+    state->entries[at].packed = buffer_retain(packed);
+    state->entries[at].id = id;
+    state->entries[at].stamp = stamp;
+    state->entries[at].times = 1;
     mutex_unlock(&state->lock);
     buffer_release(before);
 }
@@ -81,11 +81,11 @@ bool packing_may_keep(const Prepare *p, int input) {
     return from->n_inputs && dtype_base(from->inputs[0].node->output_types[from->inputs[0].index]) == DT_resource;
 }
 
-Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept) {
+Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_packed) {
     PackedState *state = k->state;
     const Buffer *buffer = k->in[packing->input]->buffer;
     uint64_t stamp = packing->constant ? UINT64_MAX : buffer ? buffer->stamp : 0;
-    *out_kept = NULL;
+    *out_packed = NULL;
     if (!stamp || (!state && !packing->constant))
         return OK;
     int32_t times = 0;
@@ -104,18 +104,18 @@ Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffe
         if (state)
             packed_keep(state, packing->id, stamp, packed);
     }
-    *out_kept = packed;
+    *out_packed = packed;
     return OK;
 }
 
-Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept, const void **out) {
-    *out_kept = NULL;
+Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_packed, const void **out) {
+    *out_packed = NULL;
     *out = plain;
     if (!packing->bytes)
         return OK;
-    TRY(packing_find(packing, k, plain, out_kept));
-    if (*out_kept) {
-        *out = (*out_kept)->data;
+    TRY(packing_find(packing, k, plain, out_packed));
+    if (*out_packed) {
+        *out = (*out_packed)->data;
         return OK;
     }
     void *here = (char *)k->scratch + packing->at;

@@ -8,7 +8,7 @@
 #include "kernel/kernel.h"
 #include "thread/mutex.h"
 
-enum { PACKED_KEPT = 4 };
+enum { PACKED_ENTRIES = 4 };
 
 // The state of a node, or its first member: Op.state_size = sizeof(PackedState), .open = packed_open, .close =
 // packed_close.
@@ -18,7 +18,7 @@ typedef struct {
         Buffer *packed;
         uint64_t id, stamp;
         int32_t times;    // these weights were asked for
-    } kept[PACKED_KEPT];  // guarded by lock
+    } entries[PACKED_ENTRIES];  // guarded by lock
     int next;             // guarded by lock: which goes when none is free
 } PackedState;
 
@@ -46,10 +46,10 @@ bool packing_may_keep(const Prepare *p, int input);
 // Plans the weights of `input`, for packing_find alone.
 void packing_init(const Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
 // The packed weights where they are kept, or worth keeping from now on; else NULL: the plain ones are to be taken.
-FALLIBLE Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept);
+FALLIBLE Status *packing_find(const Packing *packing, Kernel *k, const void *plain, Buffer **out_packed);
 // Plans the weights of `input`; adds room for `bytes` to p->scratch.
 void packing_prepare(Prepare *p, int input, size_t bytes, PackFn *pack, const void *object, Packing *out);
 // The weights as the kernel wants them, of `plain`, which is k->in[input] as the layout takes it (staged, perhaps).
-// `*out_kept` is to be released after their use, and may be NULL.
-FALLIBLE Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_kept,
+// `*out_packed` is to be released after their use, and may be NULL.
+FALLIBLE Status *packing_load(const Packing *packing, Kernel *k, const void *plain, Buffer **out_packed,
                               const void **out);

@@ -85,7 +85,7 @@ static void FN(mirror)(T *re, T *im, int64_t n, int64_t lanes) {
 
 static void FN(write)(const Block *b, const T *re, const T *im, int64_t row, T *out) {
     const Transform *own = b->own;
-    int64_t n = own->kept;
+    int64_t n = own->bins;
     const T scale = (T)own->scale;
     if (own->kind != KIND_IRFFT) {
         for (int64_t i = 0; i < n; i++)
@@ -176,7 +176,7 @@ static void FN(unit)(Block *b, const T *in, T *out) {
         FN(turn_planes)(b, own->made, lanes);
     else
         FN(other_axes)(b, &count, rows);
-    int64_t out_row = own->kept * (own->kind == KIND_IRFFT ? 1 : 2);
+    int64_t out_row = own->bins * (own->kind == KIND_IRFFT ? 1 : 2);
     for (int64_t r = 0; r < lanes; r++)
         FN(write)(b, b->plane[0], b->plane[1], r, out + (b->first * own->outer + r) * out_row);
 }
@@ -200,7 +200,7 @@ typedef struct {
     int64_t extent[MOST_AXES];        // of all dimensions that are transformed; the last: what lies in the planes
     int64_t given[MOST_AXES];         // of the input
     int64_t outer;                    // product of those before the last
-    int64_t read, made, kept;         // of the last: read into the planes, in them afterwards, written
+    int64_t read, made, bins;         // of the last: read into the planes, in them afterwards, written
     int64_t in_row, rows, unit_rows;  // rows: how many transforms; unit_rows: so many at once
     double scale;
     FftPlan plan[MOST_AXES];          // of the last dimension, of the one before it, ...
@@ -285,7 +285,7 @@ static Status *find_lengths(const Prepare *p, Transform *own) {
     int64_t bins = own->length / 2 + 1, full = own->halves ? own->length / 2 : own->length;
     own->read = own->kind == KIND_IRFFT ? (own->halves ? bins : own->length) : full;
     own->made = own->kind == KIND_RFFT ? (own->halves ? bins : own->length) : full;
-    own->kept = own->kind == KIND_RFFT ? bins : own->length;
+    own->bins = own->kind == KIND_RFFT ? bins : own->length;
     own->in_row = in->dims[in->rank - 1];
     own->rows = shape_span(in, 0, first);
     return OK;
