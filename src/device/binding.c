@@ -9,6 +9,7 @@ _Alignas(BUFFER_ALIGNMENT) char no_scratch[BUFFER_ALIGNMENT];
 static char guard_failed;
 Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, never read or freed
 
+// Whatever fails in a node is told with its name, once.
 Status *node_error(const Node *node, Status *status) {
     if (!status || status == GUARD_FAILED || node_flow(node) == FLOW_LOOP)  // its own nodes have said who they are
         return status;
@@ -37,6 +38,7 @@ bool binding_exists(const Node *node, const Device *device) {
                   dynamic_kernel_find(node, device->type->name));
 }
 
+// A list is one argument and many inputs: the flags of all of them are the argument's.
 static void spread(uint32_t mask, uint8_t flag, int arg, int first, int count, uint8_t *flags) {
     if (arg < MAX_ARGS && (mask & BIT(arg)))
         for (int i = first; i < first + count; i++)
@@ -88,6 +90,7 @@ Status *binding_init(Binding *binding, const Node *node, const Device *device, A
     binding->out_flags = arena_alloc(arena, (size_t)node->n_outputs);
     NEED_MEMORY(binding->in_flags && binding->out_flags);
     binding_flags(binding);
+    // Then a step calls the kernel itself: no locks to take, no device that wraps the call.
     binding->direct = binding->n_variables == 0 && !device->type->run;
     return OK;
 }
@@ -148,6 +151,7 @@ static inline bool reuse_input(const Prepared *prepared, Kernel *k, uint32_t las
     return false;
 }
 
+// The usual node: one plain output in host memory, so no flag has to be looked at.
 static inline Status *allocate_one(const Prepared *prepared, Kernel *k, uint32_t last) {
     Tensor *out = k->out[0];
     out->dtype = (DType)prepared->dtype;
@@ -231,6 +235,7 @@ Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t l
     alias_handles(binding, k);
     VariableLocks locks;
     TRY(variables_lock(binding, k, &locks));
+    // Nothing may be written over while it is locked: `last` is 0.
     Status *status = invoke_unlocked(binding, prepared, k, 0);
     variables_unlock(k, &locks);
     return status;

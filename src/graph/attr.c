@@ -124,6 +124,7 @@ static uint64_t list_hash(const AttrValue *value, uint64_t seed) {
     return seed;
 }
 
+// Tensors are left out: to hash megabytes takes longer than to compare the few values that agree in all else.
 uint64_t attr_hash(const AttrValue *value, uint64_t seed) {
     uint64_t number = 0;
     if (value->is_list)
@@ -138,6 +139,7 @@ uint64_t attr_hash(const AttrValue *value, uint64_t seed) {
     case ATTR_TYPE: number = (uint64_t)value->type; break;
     case ATTR_NONE: case ATTR_TENSOR: break;
     }
+    // One multiplication and a shift: numbers are small and differ in their low bits.
     number = (number ^ seed) * 0x9fb21c651e98df25u;
     return number ^ (number >> 29);
 }

@@ -3,6 +3,7 @@
 
 #include "graph/function.h"
 
+// Keeps the first error: those that follow are its consequences.
 static void builder_fail(NodeBuilder *builder, Status *error) {
     if (builder->error)
         status_free(error);
@@ -230,6 +231,7 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+// By id and without repeats: equal nodes then have equal lists, which plan/cse.c compares.
 static void sort_controls(NodeBuilder *builder) {
     Node **list = builder->controls.p;
     size_t n = 0;
@@ -250,6 +252,7 @@ static Str keep_device(Graph *graph, Str device) {
 }
 
 Status *node_new(Graph *graph, const NodeParts *parts, Node **out) {
+    // Few nodes give handles: those with up to eight outputs share this array, which nobody writes into.
     static HandleShape *const no_handles[8];
     const AttrSet *set = parts->set;
     NEED(parts->n_inputs < INT32_MAX && parts->n_controls < INT32_MAX, INVALID_ARGUMENT, "too many inputs");

@@ -1,4 +1,8 @@
 // Inlining — a function's body as nodes of a graph; see function.h.
+//
+// The nodes get the call's name in front, and placeholders ($T) the call's attributes. Attributes that name nodes or
+// frames (_class, frame_name) get the prefix too: two calls of one function would else share a frame. Nothing is kept
+// of the body but its decoded message; a node is made only here.
 #include "graph/assembly.h"
 #include "graph/function.h"
 
@@ -276,6 +280,7 @@ static Status *connect_part(Inliner *l, Part *part) {
     }
     for (int i = 0; i < part->n_sources; i++)
         reads_body |= l->assembly.sources.p[part->first_source + (size_t)i].part != OUTSIDE;
+    // Who reads another node of the body has waited through that one already.
     if (l->in->before && !reads_body)
         TRY(push_source(l, part, (Source){OUTSIDE, FLAT, CONTROL, {l->in->before, CONTROL}}));
     return OK;

@@ -46,6 +46,7 @@ typedef struct {
     const Signature *signature;
 } Reader;
 
+// INTERNAL: the text is one of our own ops', and op tests read them all.
 #define READER_NEED(r, condition, what)                                                               \
     NEED(condition, INTERNAL, "needs \"%s\": %s at column %d", (r)->text, what, (int)((r)->at - (r)->text) + 1)
 

@@ -1,9 +1,9 @@
 // Rewrite — a pattern of nodes and the cheaper ones that stand for it: one constant per rewrite, beside the ops that it
-// is about, and a word in ops/all_rewrites.c.
+// is about, and a word in ops/rewrite/all_rewrites.c.
 //
 // The planner (plan/rewrite/) knows no op by name. It finds the nodes whose op is among a rewrite's roots, sees to what
-// holds for all rewrites (devices, who else reads or waits, cycles), and asks the rewrite for the rest. Results stay the
-// same, but for the rounding of floats that are added in another order.
+// holds for all rewrites (devices, who else reads or waits, cycles), and asks the rewrite for the rest. Results stay
+// the same, but for the rounding of floats that are added in another order.
 #pragma once
 #include "graph/build.h"
 

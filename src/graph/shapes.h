@@ -1,7 +1,7 @@
 // Shapes — what a shape function sees: the shapes of a node's inputs, and the values of those that are known by now.
 //
 // The same function runs when the node is added to a graph (little is known), when a plan is specialised (nearly
-// everything is) and just before a late node runs (all is).
+// everything is) and just before a dynamic node runs (all is).
 #pragma once
 #include "graph/graph.h"
 

@@ -76,6 +76,8 @@ const ElementwiseOp *elementwise_at(int index) {
     return index < ELEMENTWISE_OPS ? all_rows[index] : NULL;
 }
 
+// Sums, products and shifts that wrap have the same low bits in 32 bits as in 8 or 16, so storing just cuts. Of the
+// same sign, since quotients, comparisons and extremes look at it.
 // ---- small integers, to and from the 32-bit type of the same sign ----
 
 #define WIDEN(name, From, To)                                       \
@@ -141,6 +143,7 @@ bool elementwise_find(const ElementwiseOp *op, DType dtype, ElementwiseLoop *out
     loop.out_size = (uint8_t)dtype_size(loop.out);
     loop.compute_size = (uint8_t)dtype_size(loop.compute);
     loop.arity = op->arity;
+    // Shifts by the width of the element or more give 0 or the sign, also where it is computed on as 32 bits.
     loop.param = op == &elementwise_LeftShift || op == &elementwise_RightShift ? 8.0 * loop.in_size : 0;
     *out = loop;
     return true;
@@ -159,7 +162,7 @@ SelectFn elementwise_select(size_t element_size) {
 }
 
 // The compute type has 4 bytes here: only half, bfloat16 and small integers are converted.
-enum { TILE = 1024 };
+enum { TILE = 1024 };  // elements: three tiles are 12 KiB of the first cache, which has 32 or 48
 
 static int64_t run_converted(const ElementwiseLoop *loop, const char *a, const char *b, char *out, int64_t n,
                              int64_t sa, int64_t sb) {

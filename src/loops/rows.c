@@ -9,6 +9,7 @@ typedef uint64_t Sixteen __attribute__((vector_size(16), aligned(1), may_alias))
 typedef struct { uint64_t a, b, c; } Triple;
 
 // Elements of 2 to 16 bytes, by sixteen bytes of them at a time.
+// Vectors of 16 bytes, in plain x86-64 code: what is stored bounds a fill, not the number of instructions.
 static void fill_sixteens(Sixteen v, char *out, size_t bytes) {
     for (; bytes >= 64; bytes -= 64, out += 64)
         for (size_t i = 0; i < 64; i += 16)
@@ -42,6 +43,7 @@ void fill_run(const void *value, size_t size, void *out, int64_t n) {
         memset(out, *(const unsigned char *)value, (size_t)n * size);
         return;
     }
+    // 24 bytes, a string: they do not repeat every sixteen.
     if (size == sizeof(Triple)) {
         for (int64_t i = 0; i < n; i++)
             memcpy((Triple *)out + i, value, sizeof(Triple));

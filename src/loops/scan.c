@@ -28,6 +28,7 @@ static const ArgLoops *arg_loops(DType compute) {
     }
 }
 
+// Columns that are searched side by side, and elements of a widened piece: 16 KiB, half of the smallest first cache.
 enum { STRIP = 64, TILE = 4096 };
 
 // Narrow types are widened a strip of neighbours at a time, in pieces of the axis; the winners of the pieces compete.
@@ -89,6 +90,8 @@ bool reduce_argmin(DType dtype, DType index, const void *in, void *out, int64_t 
 
 // ---- running folds ----
 
+// One running value a column, in the order of the axis: scanning by blocks, as GPUs do, would add in another order and
+// give other bits.
 // LOAD and STORE make a 16-bit float a float, A is what is gathered in.
 #define SCAN(name, T, A, LOAD, STORE, neutral, expression)                                                  \
     static void name(const T *in, T *out, int64_t outer, int64_t n, int64_t inner, bool exclusive,          \
@@ -112,6 +115,7 @@ bool reduce_argmin(DType dtype, DType index, const void *in, void *out, int64_t 
     SCAN(sum_##suffix, T, T, SAME, SAME, 0, (T)((WRAP)y + (WRAP)x))           \
     SCAN(prod_##suffix, T, T, SAME, SAME, 1, (T)((WRAP)y * (WRAP)x))
 
+// log(e^a + e^b) = high + log(1 + e^(low - high)): the exponent is never positive, so nothing overflows.
 static inline double log_add(double a, double b) {
     double high = a > b ? a : b, low = a > b ? b : a;
     if (a != a || b != b)

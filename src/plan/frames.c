@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "plan/frames.h"
 
+// Limits of what a hostile graph may ask for: each frame has arrays in every step, and the depth is walked.
 enum { NO_FRAME = -1, MAX_FRAMES = 1 << 16, MAX_NESTING = 256 };
 
 typedef VEC(PlanFrame) FrameVec;
@@ -16,6 +17,7 @@ typedef struct {
     int32_t *lands;   // by node: the frame where its outputs are
 } Framing;
 
+// Nodes that Enter by one name out of one frame enter the same one: as in TensorFlow, the parent is part of the name.
 static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_t *out) {
     Str name = str_format(&f->arena, "%d/%.*s", parent, STR_ARGS(node_str(enter, "frame_name")));
     NEED_MEMORY(name.p);
@@ -31,6 +33,7 @@ static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_
         depth++;
     NEED(depth < MAX_NESTING, RESOURCE_EXHAUSTED, "{{node %.*s}} (%.*s): loops nest more than %d deep",
          NODE_ARGS(enter), MAX_NESTING);
+    // The window: iterations that may be in flight at once. TensorFlow's Python asks for 10; 1024 bounds the memory.
     int64_t parallel = node_int(enter, "parallel_iterations");
     PlanFrame frame = {
         .parent = parent, .child_index = f->frames.p[parent].n_children++,

@@ -6,8 +6,9 @@
 // iteration: they pass through the passes as every graph does, their plans are lists, and so may be the plan around
 // them.
 //
-// An iteration is turned by half: its list computes the next variables and from these whether there is another
-// iteration. So there is one list to an iteration, and beside it only the condition on the first values (`first`).
+// The loop is rotated, as compilers say: an iteration's list computes the next variables and from these whether there
+// is another iteration. So there is one list to an iteration, and beside it only the condition on the first values
+// (`first`).
 #pragma once
 #include "plan/pass.h"
 

@@ -4,6 +4,9 @@
 // largest first. Where that misses the lower bound, the most bytes alive at one node, other orders of the largest are
 // tried. It is quadratic, so of a plan with many values only the largest take part; the small rest shares blocks by
 // size class, above them.
+//
+// Greedy by size is that of Y. Pisarchyk and J. Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020;
+// packing optimally (dynamic storage allocation) is NP-hard.
 #include <stdlib.h>
 #include <string.h>
 

@@ -331,7 +331,7 @@ static Status *order_nodes(Ordering *o) {
     TRY(bring_forward(o->order, n));
     if (o->draft->options->passes & BIT(PASS_REMATERIALISE))
         TRY(rematerialise_offer(o->draft, &o->order, &n));
-    // _Fetch nodes only mark edges; they have no place in the plan.
+    // _Retval nodes only mark edges; they have no place in the plan.
     for (size_t i = 0; i < o->draft->graph->nodes.n; i++)
         if (o->draft->graph->nodes.p[i])
             o->draft->graph->nodes.p[i]->mark = 0;

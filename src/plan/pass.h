@@ -1,8 +1,8 @@
 // Passes — pure functions over a plan's own graph, each testable alone and switchable (MILLRACE_PASSES=-fold,-fuse
 // ...).
 //
-// A fed or fetched edge is a wall: no pass merges, fuses or renames what crosses it. Fed edges read `_Feed` nodes and
-// fetched edges end in `_Fetch` nodes, so a pass that respects edges respects the wall without knowing it.
+// A fed or fetched edge is a wall: no pass merges, fuses or renames what crosses it. Fed edges read `_Arg` nodes and
+// fetched edges end in `_Retval` nodes, so a pass that respects edges respects the wall without knowing it.
 #pragma once
 #include "base/env_var.h"
 #include "plan/plan.h"
@@ -10,7 +10,7 @@
 typedef struct Draft {
     Graph *graph;                  // rewritten in place: it belongs to the plan
     const PlanOptions *options;
-    Node **fetches, **feeds;       // the _Fetch and _Feed nodes
+    Node **fetches, **feeds;       // the _Retval and _Arg nodes
     int n_fetches, n_feeds;
     Node **targets;
     int n_targets;
@@ -19,8 +19,8 @@ typedef struct Draft {
 void draft_clear(Draft *draft);    // its arrays; the graph is the plan's
 
 // The two halves of plan_make (plan.c), with nothing between them but a graph whose nodes have their devices and names.
-// The first is a master's, who knows the session's graph and all devices: prune, expand, place, partition. The second is
-// that of the worker who runs the graph, and takes it.
+// The first is a master's, who knows the session's graph and all devices: prune, expand, place, partition. The second
+// is that of the worker who runs the graph, and takes it.
 FALLIBLE Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out);
 FALLIBLE Status *draft_plan(Draft *draft, Plan **out);
 

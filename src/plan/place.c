@@ -1,9 +1,9 @@
 // Place — chooses a device for every node: its request, its group's, and where a kernel exists.
 //
 // Nodes that share state form a group (a reference or resource edge, a colocation attribute) and go together; a group
-// goes to a device that every member's request allows and that has kernels for all of them. Stateful nodes go where they
-// went before (PlanOptions.placed). Without a request, a node without inputs follows its reader and the rest goes to the first CPU.
-// With soft placement requests are wishes, but for the job and task that they name.
+// goes to a device that every member's request allows and that has kernels for all of them. Stateful nodes go where
+// they went before (PlanOptions.placed). Without a request, a node without inputs follows its reader and the rest goes
+// to the first CPU. With soft placement requests are preferences, but for the job and task that they name.
 #include <stdio.h>
 #include <stdlib.h>
 

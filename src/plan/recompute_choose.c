@@ -4,6 +4,9 @@
 // The largest at the fullest time goes first, as long as that pays: computing again is one pass over memory, and all of
 // them together may take a small part of what the step takes. What turns out to lie nowhere near the fullest time is
 // kept after all.
+//
+// After T. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016, with this difference: only what one pass
+// over memory brings back is computed again, so the step takes at most a 64th longer.
 #include <stdlib.h>
 
 #include "base/checked.h"

@@ -4,6 +4,8 @@
 // A panel of b, as wide as a tile, is packed, k rows one after the other, and serves all tiles of a block of a, which
 // stays in the second cache. What comes next is fetched ahead from memory, some lines before each tile: without,
 // packing waits for memory, 5 % of a product of 80 MB. a is read where it lies, unless that is transposed.
+//
+// After K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
 #include "loops/level/gemm_tile.h"
 
 // Panels of b's columns, filled up with zeros. Either of row and column is 1.

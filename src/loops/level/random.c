@@ -1,4 +1,7 @@
 // Philox 4x32-10 by the vector: blocks of consecutive counters.
+//
+// J. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011: block i follows from key and i alone, so
+// each lane of a vector computes a block of its own, and any thread any part.
 #include "loops/level/table.h"
 
 enum { ABREAST = 2 * LANES };

@@ -11,6 +11,8 @@
 // Transformed images lie as [point][vector of channels][tile][LANES], so that a product reads a few tiles' channels
 // from consecutive lines. Rows of points are a number of lines apart that is odd: they fall into different sets of the
 // caches.
+//
+// After A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, with other points.
 #include "loops/level/table.h"
 
 #if LOOPS_LEVEL >= 3

@@ -1,4 +1,8 @@
 // Concat, Pack, Split, Unpack — tensors joined along a dimension, and cut again.
+//
+// All of them move rows of bytes of several tensors that lie side by side, a row being what follows the axis; so no
+// kernel looks at an element's type. Along the last dimension of narrow tensors rows are short and many: loops/rows.c
+// copies those of 4, 8 and 16 bytes without a call.
 #include "ops/array/moving.h"
 
 // The inputs (outputs) as rows: those of the dimensions before the axis, each `bytes[i]` long.
@@ -62,6 +66,7 @@ static Status *prepare_rows(Prepare *p, const Tensor *const *parts, int n, int a
         rows->bytes[i] = (size_t)shape_span(&parts[i]->shape, axis, parts[i]->shape.rank) * moved_size(parts[i]->dtype);
         all += rows->bytes[i];
     }
+    // 4 ns for each piece of a row, whatever its length, and the bytes both read and written.
     p->cost = rows->cost = kernel_cost(rows->rows * n, 4000, 2 * rows->rows * (int64_t)all);
     return OK;
 }
@@ -167,6 +172,7 @@ static void join_grad(Formula *f, int first, int axis_input) {
         if (known)
             sizes[i] = shape->dims[at];
     }
+    // With known extents it is one SplitV, which is sized beforehand; slices at computed offsets are dynamic.
     if (known) {
         Output cut = OpWith("SplitV", ATTRS(INT_ATTR("num_split", n)), dy, formula_ints(f, sizes, n, DT_int32),
                             Cast(axis, DT_int32));

@@ -57,6 +57,8 @@ static Status *stitch_move(Kernel *k, const void *const *in, void *const *out) {
     return OK;
 }
 
+// Goes over the indices twice: the first time finds how long the result is, and that each is good, so that nothing is
+// written where one is not.
 static Status *stitch_run(Kernel *k) {
     int n = k->n_in / 2;
     int64_t most = -1;

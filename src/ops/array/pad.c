@@ -1,4 +1,8 @@
 // Pad, PadV2, MirrorPad, MirrorPadGrad — a tensor with more around it.
+//
+// Copies go by rows of the innermost dimension (loops/rows.c): where a row comes from is found once for all its
+// elements. The gradient of a mirror adds several elements of dy to one of dx, so it walks dy in order on one thread:
+// the order of the sums, and with it their bits, is the same for any number of threads.
 #define SELF "ops/array/pad.c"
 #include "ops/array/moving.h"
 #include "ops/array/pad.h"

@@ -1,5 +1,8 @@
 // SpaceToDepth, DepthToSpace, SpaceToBatch(ND), BatchToSpace(ND) — blocks of space moved into another dimension and
 // back.
+//
+// Blocks between space and depth are a permutation of six dimensions, which the copy engine takes as it is
+// (loops/move.h). Those between space and batch have edges that are padded or cropped, so they go row by row.
 #include "ops/array/moving.h"
 
 // ---------------------------------------- depth

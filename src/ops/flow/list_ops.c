@@ -1,4 +1,7 @@
 // Lists — the ops of tensor lists: making, pushing, popping, items, stacking and taking apart.
+//
+// A list that only its kernel holds is changed in place (list_change), any other is copied first. So a loop that pushes
+// n items takes n pushes and not n copies of a growing list.
 #include "ops/flow/list.h"
 
 // ---------------------------------------- shape functions

@@ -2,6 +2,10 @@
 //
 // Candidates wait in a heap, the best first. With a sigma, what lies over a better box is not dropped but its score is
 // lowered, and it waits anew.
+//
+// Greedy suppression of n boxes takes n log n for the heap and a comparison with each chosen box; a candidate remembers
+// how many it has been compared with (`seen`), so that none is compared twice. With a sigma: Bodla et al., "Soft-NMS",
+// 2017.
 #include "ops/image/boxes.h"
 #include "ops/nn/staging.h"
 
@@ -41,6 +45,7 @@ float boxes_overlap(const float *a, const float *b) {
     return area_a <= 0 || area_b <= 0 ? 0 : both / (area_a + area_b - both);
 }
 
+// Equal scores go by index, so that the result does not depend on the heap.
 static bool is_better(const Candidate *a, const Candidate *b) {
     return a->score > b->score || (a->score == b->score && a->box < b->box);
 }

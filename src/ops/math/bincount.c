@@ -1,5 +1,7 @@
 // Bincount, DenseBincount, RaggedBincount, SparseBincount — counting by number. Bucketize, LowerBound, UpperBound,
 // HistogramFixedWidth — finding by size.
+//
+// Counts are added on one thread: bins are few and hot, and sums of floats keep the order of the input.
 #define SELF "ops/math/bincount.c"
 #include "ops/array/moving.h"
 
@@ -81,6 +83,7 @@ typedef struct {
 
 static Status *count_run(Kernel *k) {
     const Bins *own = k->own;
+    // Before anything is counted: numbers come from outside, and a negative one would write in front of the bins.
     for (int64_t i = 0; i < own->rows * own->per_row; i++)
         NEED(tensor_int(k->in[0], i) >= 0, INVALID_ARGUMENT, "Input arr must be non-negative!");
     memset(k->out[0]->data, 0, tensor_bytes(k->out[0]));

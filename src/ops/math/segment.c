@@ -1,4 +1,7 @@
 // Segment reductions — rows folded together by number: UnsortedSegment* of any numbers, Segment* of ascending ones.
+//
+// Rows are combined as they come, on one thread: floats are added in the order of the input, so the bits are the same
+// for any number of threads.
 #include <float.h>
 
 #include "loops/elementwise.h"
@@ -16,6 +19,7 @@ typedef struct {
     union { char bytes[16]; Complex128 align; } start;
 } Segments;
 
+// Of a segment without rows: the lowest and highest finite value, not the infinities, as TensorFlow has it.
 static Status *start_value(DType dtype, const SegmentRow *row, void *out) {
     bool low = row->start == START_LOWEST, high = row->start == START_HIGHEST;
     double small = row->start == START_ONE;

@@ -1,4 +1,7 @@
 // Staging areas — tuples on their way from one part of a step to another, in order or by key; waits hold no thread.
+//
+// A kernel that waits hands itself over (kernel_done ends it from whoever puts or takes): behind the call `k` may be
+// gone. A full area makes producers wait in the order in which they came.
 #include "resource/staging.h"
 
 #include <stdlib.h>

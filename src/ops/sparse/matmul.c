@@ -1,4 +1,9 @@
-// SparseTensorDenseMatMul — a sparse matrix times a dense one; SparseMatMul — two dense ones of which many elements are 0.
+// SparseTensorDenseMatMul — a sparse matrix times a dense one; SparseMatMul — two dense ones of which many elements are
+// 0.
+//
+// Goes entry by entry as they are given, which may be in any order and repeat; sums are kept in the type to compute in
+// until the end, so that half and bfloat16 round once. Threads that share rows out would have to sort
+// the entries first.
 #define SELF "ops/sparse/matmul.c"
 #include "ops/op.h"
 

@@ -322,6 +322,7 @@ static Status *fill_from_lines(Lookup *lookup, const FileOwn *own, const Lines *
     return lookup_fill(lookup, &keys, &values);
 }
 
+// The file is read before the table is looked for: what can't be read changes nothing.
 static Status *file_run(Kernel *k) {
     const FileOwn *own = k->own;
     Str path = tstring_str(k->in[1]->data);
@@ -396,6 +397,8 @@ static Status *export_shape(Shapes *s) {
     return OK;
 }
 
+// TensorFlow's hash, since it decides where a key lies in a checkpoint: of a string Murmur's, of an integer itself, of
+// several what Boost's hash_combine makes of them.
 static uint64_t hash_of(const Tensor *keys, int64_t row, int64_t width) {
     if (keys->dtype == DT_string)
         return murmur_hash(tstring_str((const TString *)keys->data + row));
@@ -430,6 +433,7 @@ static Status *lay_out(const LookupSpec *spec, Tensor *keys, Tensor *values) {
     if (dtype_is_plain(spec->value))
         memset(all_values.data, 0, tensor_bytes(&all_values));
     for (int64_t row = 0; row < n; row++) {
+        // Steps of 1, 2, 3 ... (quadratic probing) over a power of two come to every place.
         uint64_t at = hash_of(keys, row, width), mask = (uint64_t)places - 1;
         for (uint64_t probes = 1; taken[at & mask]; probes++)
             at += probes;

@@ -134,6 +134,7 @@ static uint64_t shift_mix(uint64_t v) {
     return v ^ v >> 47;
 }
 
+// TensorFlow's FingerprintCat64, since models are trained on the buckets: Murmur's factor, two rounds of a shift.
 static uint64_t fingerprints_joined(uint64_t a, uint64_t b) {
     const uint64_t factor = UINT64_C(0xc6a4a7935bd1e995);
     uint64_t hash = ((a ^ factor) ^ shift_mix(b * factor) * factor) * factor;
@@ -201,6 +202,7 @@ static Status *put_row(Cross *c, int64_t row, int64_t combinations, int64_t to) 
     return OK;
 }
 
+// Counts first, then writes: the outputs are as long as the sum of all rows' products.
 static Status *put_all(Cross *c, int64_t batch) {
     int64_t total = 0, most = 0, at = 0;
     for (int64_t row = 0; row < batch; row++) {

@@ -136,6 +136,8 @@ static bool to_unsigned(Str s, uint64_t *out) {
     return s.n > 0;
 }
 
+// Without the C library, whose strtod takes the locale's decimal point and whose strtol saturates: out of range is an
+// error here, as in TensorFlow.
 static bool convert(Str s, const Tensor *out, int64_t i) {
     int64_t number;
     uint64_t natural;
@@ -260,6 +262,8 @@ static void encode(Str s, bool pad, Text *out) {
     }
 }
 
+// Padding is optional, as RFC 4648 (section 3.2) lets a format decide: the length tells what is missing; a rest of one digit
+// is no byte.
 static bool decode(Str s, Text *out) {
     int most = s.n % 4 == 0 ? 2 : 0;
     for (int i = 0; i < most && s.n && s.p[s.n - 1] == '='; i++)

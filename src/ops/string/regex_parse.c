@@ -1,4 +1,7 @@
 // Regex parser — see regex.h: a pattern becomes a tree of pieces. Characters beyond ASCII become sequences of bytes.
+//
+// Nesting, repeats and the program's length have bounds (regex_internal.h), since the parser calls itself and x{1000}
+// writes x a thousand times.
 #include "ops/string/regex_internal.h"
 
 typedef struct {

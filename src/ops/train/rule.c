@@ -4,6 +4,8 @@
 
 const char rule_descends[] = "var -= scalar * gradient";
 
+// Which input is what follows from the signature, so that one rule serves all optimizers: what is updated comes first,
+// then scalars, the gradient and indices by name.
 static Status *find_inputs(const Node *node, Rule *rule) {
     const Signature *signature = &node->type->signature;
     uint32_t update = node_op(node)->update;
@@ -124,6 +126,7 @@ static const char *element(const Tensor *tensor, int64_t at) {
 }
 
 // A tile of floats of each variable and of the gradient, computed on and put back.
+// Elements: 1 KiB of each of up to MOST_VARS variables and of the gradient stays in the first cache.
 enum { TILE = 256 };
 
 static void update_narrow(const Kernel *k, RuleFn *fn, RuleData data, int64_t at, int64_t n) {
@@ -207,6 +210,8 @@ Status *rule_run(Kernel *k, RuleFn *fn) {
         kernel_parallel(k, rule->count, rule->n_vars, dense_range, &work);
         return OK;
     }
+    // All indices are looked at before any row is changed: an error leaves the variable as it was. Rows may repeat, so
+    // they are updated in order, on one thread.
     const Tensor *indices = k->in[rule->indices];
     int64_t n = tensor_count(indices);
     for (int64_t i = 0; i < n; i++) {
