@@ -59,7 +59,8 @@ static bool is_ones(const Tensor *value) {
 }
 
 // A product with a matrix of ones sums the other factor's rows, or columns, and repeats the sums: m k + m n operations
-// instead of m k n. TensorFlow's Python writes sums of rows so (nn_impl._sum_rows), and their gradients are such products.
+// instead of m k n. TensorFlow's Python writes sums of rows so (nn_impl._sum_rows), and their gradients are such
+// products.
 static void multiply_by_ones(Formula *f) {
     const bool transposed[] = {node_bool(f->node, "transpose_a"), node_bool(f->node, "transpose_b")};
     for (int i = 0; i < 2; i++) {
@@ -71,13 +72,13 @@ static void multiply_by_ones(Formula *f) {
         int64_t terms = ones->shape.dims[i ? transposed[1] : !transposed[0]];
         int64_t repeats = ones->shape.dims[i ? !transposed[1] : transposed[0]];
         int summed = i ? !transposed[0] : transposed[1];
-        int64_t kept = other->dims[!summed];
-        if (other->dims[summed] != terms || !terms || (repeats != 1 && kept < 0))
+        int64_t extent = other->dims[!summed];
+        if (other->dims[summed] != terms || !terms || (repeats != 1 && extent < 0))
             continue;
         Output sums = terms == 1 ? f->x[!i] : Sum(f->x[!i], Int(summed), true);
         if (summed != i)  // of a transposed factor: a row where a column is wanted, or the other way round
             sums = Reshape(sums, i ? Ints(-1, 1) : Ints(1, -1));
-        f->results[0] = repeats == 1 ? sums : BroadcastTo(sums, i ? Ints(kept, repeats) : Ints(repeats, kept));
+        f->results[0] = repeats == 1 ? sums : BroadcastTo(sums, i ? Ints(extent, repeats) : Ints(repeats, extent));
         return;
     }
 }
