@@ -69,7 +69,7 @@ static void interrupt(int number) {
 // ---------------------------------------- training
 
 static bool train_all(Training *t) {
-    const TrainWishes *w = t->options;
+    const TrainOptions *o = t->options;
     TF_Status *status = TF_NewStatus();
     mr_trainer_options options = training_options(t);
     t->progress = (Progress){.bar = !o->plain && !o->json && has_terminal(stdout), .json = o->json,
@@ -104,7 +104,7 @@ static bool split_classes(char *list, const char **names, int n) {
 }
 
 static bool prepare(Training *t) {
-    const TrainWishes *w = t->options;
+    const TrainOptions *o = t->options;
     if (!examples_read(o->data, "train", &t->examples) || !examples_read(o->data, "t10k", &t->tests))
         return false;
     if (t->tests.height != t->examples.height || t->tests.width != t->examples.width) {
@@ -121,7 +121,7 @@ static bool prepare(Training *t) {
     if (o->classes && !split_classes(o->classes, t->names, classes))
         return false;
     bool fashion = !o->classes && classes == 10 && strstr(o->data, "fashion");
-    NetworkWishes net = {.height = t->examples.height, .width = t->examples.width, .classes = classes,
+    NetworkSpec net = {.height = t->examples.height, .width = t->examples.width, .classes = classes,
                          .names = o->classes ? t->names : fashion ? FASHION : NULL, .optimizer = o->optimizer,
                          .seed = o->seed, .threads = o->threads};
     if (!network_make(&net, &t->network))
@@ -181,7 +181,7 @@ static bool report(const Training *t) {
 }
 
 static void print_end(const Training *t) {
-    const TrainWishes *w = t->options;
+    const TrainOptions *o = t->options;
     if (o->json) {
         print_written(o->output);
         return;
@@ -203,7 +203,7 @@ static void training_clear(Training *t) {
     examples_clear(&t->tests);
 }
 
-static int train(const TrainWishes *options) {
+static int train(const TrainOptions *options) {
     Training t = {.options = options, .stop = &interrupted};
     bool done = can_write(options->output) && (!options->svg || can_write(options->svg)) &&
                 (!options->graph || can_write(options->graph)) && prepare(&t);
@@ -236,7 +236,7 @@ static bool is_optimizer(const char *name) {
 }
 
 // Gives what the value may be, where it is something else.
-static const char *read_option(int option, const char *text, TrainWishes *w) {
+static const char *read_option(int option, const char *text, TrainOptions *o) {
     double value = 0;
     switch (option) {
     case DATA: o->data = text; return NULL;
@@ -272,7 +272,7 @@ static const char *read_option(int option, const char *text, TrainWishes *w) {
 }
 
 static int run(int argc, char **argv) {
-    TrainWishes w = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3,
+    TrainOptions o = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3,
                 .batch = 64,
                 .seed = 1};
     int option;

@@ -33,8 +33,8 @@ typedef struct {
     const char *optimizer;
     int64_t seed;
     int threads;                            // 0: all
-} NetworkWishes;
-bool network_make(const NetworkWishes *wishes, Network *out);
+} NetworkSpec;
+bool network_make(const NetworkSpec *spec, Network *out);
 void network_clear(Network *network);
 // The plan of a step of the training.
 bool network_plan(const Network *network, TF_Tensor *images, TF_Tensor *labels, mr_plan_info *out);
@@ -78,10 +78,10 @@ typedef struct {
     int64_t batch, seed, save_steps, log_steps;
     int threads, keep;
     bool plain, json;
-} TrainWishes;
+} TrainOptions;
 
 typedef struct {
-    const TrainWishes *wishes;
+    const TrainOptions *options;
     Network network;
     Examples examples, tests;
     int32_t *order;

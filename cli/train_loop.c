@@ -23,7 +23,7 @@ static void shuffle(int32_t *order, int64_t n, uint64_t *state) {
 }
 
 static int64_t steps_of_epoch(const Training *t) {
-    return t->examples.n / t->wishes->batch;
+    return t->examples.n / t->options->batch;
 }
 
 // Each pass shuffles the order that the one before it had.
@@ -45,15 +45,15 @@ static void begin_epoch(Training *t) {
 static void fill_batch(const Training *t, TF_Tensor *images, TF_Tensor *labels) {
     size_t picture = (size_t)t->examples.height * (size_t)t->examples.width;
     const char *from = TF_TensorData(t->examples.images), *classes = TF_TensorData(t->examples.labels);
-    for (int64_t i = 0; i < t->wishes->batch; i++) {
-        size_t which = (size_t)t->order[t->at * t->wishes->batch + i];
+    for (int64_t i = 0; i < t->options->batch; i++) {
+        size_t which = (size_t)t->order[t->at * t->options->batch + i];
         memcpy((char *)TF_TensorData(images) + (size_t)i * picture, from + which * picture, picture);
         ((char *)TF_TensorData(labels))[i] = classes[which];
     }
 }
 
 bool training_batch(const Training *t, int64_t step, TF_Tensor *out[3]) {
-    int64_t dims[] = {t->wishes->batch, t->examples.height, t->examples.width};
+    int64_t dims[] = {t->options->batch, t->examples.height, t->examples.width};
     out[0] = TF_AllocateTensor(TF_UINT8, dims, 3, (size_t)(dims[0] * dims[1] * dims[2]));
     out[1] = TF_AllocateTensor(TF_UINT8, dims, 1, (size_t)dims[0]);
     out[2] = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
@@ -61,7 +61,7 @@ bool training_batch(const Training *t, int64_t step, TF_Tensor *out[3]) {
         return false;
     fill_batch(t, out[0], out[1]);
     *(float *)TF_TensorData(out[2]) =
-        (float)(t->wishes->rate * 0.5 * (1 + cos(M_PI * (double)step / (double)t->steps)));
+        (float)(t->options->rate * 0.5 * (1 + cos(M_PI * (double)step / (double)t->steps)));
     return true;
 }
 
@@ -90,7 +90,7 @@ typedef struct {
 } Position;
 
 static Position position_of(const Training *t) {
-    return (Position){t->examples.n, t->wishes->batch, t->wishes->seed, t->steps, t->epoch, t->at, t->curve.n,
+    return (Position){t->examples.n, t->options->batch, t->options->seed, t->steps, t->epoch, t->at, t->curve.n,
                       t->progress.loss, t->progress.right};
 }
 
@@ -178,13 +178,13 @@ static int after_step(void *arg, const mr_trainer_progress *progress) {
     running_mean(&p->right, progress->values[1], t->done);
     p->step++;
     t->done = progress->step;
-    p->seen += t->wishes->batch;
-    t->seen += t->wishes->batch;
+    p->seen += t->options->batch;
+    t->seen += t->options->batch;
     t->failed = t->failed || !add_learned(t);
     double took = now() - t->step_began;
     p->seconds += took;
     t->seconds += took;
-    p->left = p->seconds / (double)(p->seen / t->wishes->batch) * (double)(t->steps - t->done);
+    p->left = p->seconds / (double)(p->seen / t->options->batch) * (double)(t->steps - t->done);
     progress_show(p, p->step == p->steps || *t->stop);
     t->measured = false;
     return t->failed;
@@ -226,7 +226,7 @@ static int after_epoch(void *arg, const mr_trainer_progress *progress) {
 mr_trainer_options training_options(Training *t) {
     static const char *const NAMES[] = {"loss", "accuracy"};
     const Network *net = &t->network;
-    const TrainWishes *w = t->wishes;
+    const TrainOptions *w = t->options;
     memcpy(t->feeds, (TF_Output[]){net->images, net->labels, net->rate}, sizeof t->feeds);
     memcpy(t->fetches, (TF_Output[]){net->loss, net->right}, sizeof t->fetches);
     return (mr_trainer_options){

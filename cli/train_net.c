@@ -13,13 +13,13 @@ static TF_Output cast(Network *t, TF_Output x, TF_DataType dtype, const char *na
     return (TF_Output){TF_FinishOperation(node, status), 0};
 }
 
-static TF_Output text_constant(Network *t, const NetworkWishes *wishes) {
-    int64_t n = wishes->classes;
+static TF_Output text_constant(Network *t, const NetworkSpec *spec) {
+    int64_t n = spec->classes;
     TF_Tensor *names = TF_AllocateTensor(TF_STRING, &n, 1, (size_t)n * sizeof(TF_TString));
     for (int i = 0; i < n; i++) {
         char number[16];
         snprintf(number, sizeof number, "%d", i);
-        const char *name = wishes->names ? wishes->names[i] : number;
+        const char *name = spec->names ? spec->names[i] : number;
         TF_StringInit((TF_TString *)TF_TensorData(names) + i);
         TF_StringCopy((TF_TString *)TF_TensorData(names) + i, name, strlen(name));
     }
@@ -29,18 +29,18 @@ static TF_Output text_constant(Network *t, const NetworkWishes *wishes) {
 }
 
 // What the saved model gives: the name of the most likely class, the likelihood of each, the class's number.
-static void write_ends(Network *t, const NetworkWishes *wishes, TF_Output logits) {
+static void write_ends(Network *t, const NetworkSpec *spec, TF_Output logits) {
     TF_Output axis = mr_scalar(t->net, 1, TF_INT32), zero = mr_scalar(t->net, 0, TF_INT32);
     TF_Output guess = mr_op(t->net, "ArgMax", (TF_Output[]){logits, axis}, 2);
-    TF_Output name = mr_op(t->net, "GatherV2", (TF_Output[]){text_constant(t, wishes), guess, zero}, 3);
+    TF_Output name = mr_op(t->net, "GatherV2", (TF_Output[]){text_constant(t, spec), guess, zero}, 3);
     t->ends[0] = mr_named(t->net, "label", name);
     t->ends[1] = mr_named(t->net, "probabilities", mr_op(t->net, "Softmax", &logits, 1));
     t->ends[2] = mr_named(t->net, "class", guess);
 }
 
-static void write_net(Network *t, const NetworkWishes *wishes, TF_Status *status) {
+static void write_net(Network *t, const NetworkSpec *spec, TF_Status *status) {
     mr_net *net = t->net;
-    int64_t dims[] = {-1, wishes->height, wishes->width}, batch = -1;
+    int64_t dims[] = {-1, spec->height, spec->width}, batch = -1;
     t->images = mr_input(net, "images", TF_UINT8, dims, 3);
     t->labels = mr_input(net, "labels", TF_UINT8, &batch, 1);
     t->rate = mr_input(net, "rate", TF_FLOAT, NULL, 0);
@@ -56,11 +56,11 @@ static void write_net(Network *t, const NetworkWishes *wishes, TF_Status *status
     x = mr_max_pool(net, "pool1", mr_conv(net, "conv1", x, 32, 3, 1, "Relu"), 2, 2);
     x = mr_max_pool(net, "pool2", mr_conv(net, "conv2", x, 64, 3, 1, "Relu"), 2, 2);
     x = mr_dense(net, "dense1", mr_flatten(net, "flat", x), 128, "Relu");
-    TF_Output logits = mr_dense(net, "dense2", x, wishes->classes, NULL);
+    TF_Output logits = mr_dense(net, "dense2", x, spec->classes, NULL);
     t->loss = mr_loss_softmax(net, logits, labels);
     t->right = mr_accuracy(net, logits, labels);
-    write_ends(t, wishes, logits);
-    mr_optimizer optimizer = {.struct_size = sizeof optimizer, .name = wishes->optimizer};
+    write_ends(t, spec, logits);
+    mr_optimizer optimizer = {.struct_size = sizeof optimizer, .name = spec->optimizer};
     t->train = mr_minimize(net, &optimizer, t->rate, t->loss);
     t->init = mr_init(net);
     mr_net_status(net, status);
@@ -73,15 +73,15 @@ static void set_threads(TF_SessionOptions *options, int threads, TF_Status *stat
         TF_SetConfig(options, config, sizeof config, status);
 }
 
-bool network_make(const NetworkWishes *wishes, Network *out) {
+bool network_make(const NetworkSpec *spec, Network *out) {
     TF_Status *status = TF_NewStatus();
     Network t = {.graph = TF_NewGraph()};
-    t.net = mr_net_new(t.graph, wishes->seed);
-    write_net(&t, wishes, status);
+    t.net = mr_net_new(t.graph, spec->seed);
+    write_net(&t, spec, status);
     bool done = good(status, "the network");
     if (done) {
         TF_SessionOptions *options = TF_NewSessionOptions();
-        set_threads(options, wishes->threads, status);
+        set_threads(options, spec->threads, status);
         t.session = TF_NewSession(t.graph, options, status);
         TF_DeleteSessionOptions(options);
         done = good(status, "the session");
