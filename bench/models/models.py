@@ -211,7 +211,9 @@ def make_missing(names, tiny):
     missing = [name for name in names if not is_made(name, os.path.join(root, name))]
     if missing:
         command = [sys.executable, os.path.abspath(__file__), "--write", root] + (["--tiny"] if tiny else []) + missing
-        environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+        # The same answers on every processor: with oneDNN, which some get unasked, the first of equals in a pool takes the
+        # gradient, without it all that are near.
+        environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
         subprocess.call(command, env=environment, stderr=None if os.environ.get("BENCH_STDERR") else subprocess.DEVNULL)
     return root
 
