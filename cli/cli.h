@@ -65,6 +65,7 @@ char *read_file(const char *path, size_t *size);
 bool write_file(const char *path, const void *bytes, size_t size);
 // A tensor out of a file: .npy, or IDX (gzip or plain), with a range behind it: "a.npy", "images.gz[0:2]".
 TF_Tensor *read_tensor(const char *path);
+TF_Tensor *npy_tensor(const char *path, const char *bytes, size_t size);   // of the bytes of a .npy file
 bool write_npy(const char *path, const TF_Tensor *tensor);
 // The range of its first dimension; takes the tensor. NULL after a message.
 TF_Tensor *slice_tensor(const char *path, TF_Tensor *tensor, int64_t first, int64_t last);
@@ -117,6 +118,8 @@ typedef struct {
 // "name=[1 2 3]" or "name=@file"; converted to the type of the edge.
 bool feeds_add(Feeds *feeds, const Model *model, const char *text);
 void feeds_clear(Feeds *feeds);
+// The tensor in the type wanted, by the library's own Cast; takes it. NULL after a message, which names `name`.
+TF_Tensor *convert_tensor(TF_Tensor *value, TF_DataType wanted, const char *name);
 typedef struct {
     TF_Output edges[MOST_EDGES];
     char *files[MOST_EDGES];   // NULL: to stdout

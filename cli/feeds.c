@@ -1,8 +1,7 @@
 // Feeds and fetches — "x=[1 2]", "x=@a.npy", "y", "y=@b.npy" of a command line.
 #include "cli.h"
 
-// The tensor in the type of the edge, where that is another: by the library's own Cast.
-static TF_Tensor *convert(TF_Tensor *value, TF_DataType wanted, const char *name) {
+TF_Tensor *convert_tensor(TF_Tensor *value, TF_DataType wanted, const char *name) {
     if (TF_TensorType(value) == wanted)
         return value;
     TF_Status *status = TF_NewStatus();
@@ -77,7 +76,7 @@ bool feeds_add(Feeds *feeds, const Model *model, const char *text) {
     TF_Tensor *value;
     if (equals[1] == '@') {
         value = read_tensor(equals + 2);
-        value = value ? convert(value, dtype, name) : NULL;
+        value = value ? convert_tensor(value, dtype, name) : NULL;
     } else {
         TF_Status *status = TF_NewStatus();
         value = mr_tensor_parse(equals + 1, dtype, status);

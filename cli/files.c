@@ -133,7 +133,7 @@ static TF_DataType npy_type(const char *descr) {
     return (TF_DataType)0;
 }
 
-static TF_Tensor *read_npy(const char *path, const char *bytes, size_t size) {
+TF_Tensor *npy_tensor(const char *path, const char *bytes, size_t size) {
     size_t at = 10, length = size >= 10 ? (size_t)(unsigned char)bytes[8] | (size_t)(unsigned char)bytes[9] << 8 : 0;
     if (size >= 12 && bytes[6] >= 2) {
         length |= (size_t)(unsigned char)bytes[10] << 16 | (size_t)(unsigned char)bytes[11] << 24;
@@ -278,7 +278,7 @@ TF_Tensor *read_tensor(const char *path) {
     if (!bytes)
         return NULL;
     bool npy = size >= 10 && memcmp(bytes, "\x93NUMPY", 6) == 0;
-    TF_Tensor *tensor = npy ? read_npy(plain, bytes, size) : read_idx(plain, bytes, size);
+    TF_Tensor *tensor = npy ? npy_tensor(plain, bytes, size) : read_idx(plain, bytes, size);
     free(bytes);
     return tensor && part ? slice_tensor(plain, tensor, first, last) : tensor;
 }

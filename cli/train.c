@@ -11,13 +11,17 @@ static const char ABOUT[] =
     "run` and TensorFlow load. FOLDER holds the four IDX files of a data set in the manner of MNIST, packed or not; "
     "without --data it is Fashion-MNIST, from Debian's package dataset-fashion-mnist.\n"
     "\n"
-    "At the end stand the curve of loss and accuracy, which classes are confused, and the worst mistakes.\n"
+    "With MODEL, a GraphDef or a SavedModel that has a training step, that is what learns: --data is a file of columns (.npz, "
+    ".csv with names in its first line, TFRecords of Examples), or a folder: of IDX files, or of a folder of pictures for each class "
+    "(columns image, the bytes of the files, and label). What it has learned is in --checkpoints.\n"
+    "\n"
+    "At the end of the demo stand the curve of loss and accuracy, which classes are confused, and the worst mistakes.\n"
     "\n"
     "Ctrl-C ends the training, and SIGTERM does; the model is written as far as it came, and the exit code is 130 or 143. With "
     "--checkpoints the same command goes on where it was, as if it had not ended: with as many threads every loss is the same.\n";
 
 enum { DATA = 1, OUTPUT, CHECKPOINTS, SAVE_STEPS, KEEP, LOGDIR, LOG_STEPS, GRAPH, SVG, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED,
-       THREADS, PLAIN, JSON };
+       THREADS, PLAIN, JSON, FEED, LOSS, TRAIN_OP, INIT, FETCH, STEPS, PATIENCE, IN_ORDER, SET };
 static const Option OPTIONS[] = {
     {"data", "FOLDER", "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz", DATA},
     {"output", "FILE", "fashion.pb unless said otherwise", OUTPUT},
@@ -38,6 +42,15 @@ static const Option OPTIONS[] = {
     {"threads", "N", "as many as the process may use unless said otherwise", THREADS},
     {"plain", NULL, "no progress bar", PLAIN},
     {"json", NULL, "progress and result as JSON, one object per line", JSON},
+    {"feed", "NODE=COLUMN", "of a MODEL: which column a placeholder takes; that of its own name where none is said", FEED},
+    {"set", "NODE=TENSOR", "of a MODEL: a placeholder that no column is for: rate=0.01", SET},
+    {"loss", "NODE", "of a MODEL: what becomes less, 'loss'", LOSS},
+    {"train-op", "NODE", "of a MODEL: the training step, 'train_step'", TRAIN_OP},
+    {"init", "NODE", "of a MODEL: what gives variables first values, 'init' where there is one", INIT},
+    {"fetch", "NODE", "of a MODEL: another number to show and to log", FETCH},
+    {"steps", "N", "of a MODEL: ends after so many, rather than after --epochs", STEPS},
+    {"patience", "N", "of a MODEL: ends when the loss was not less for so many steps", PATIENCE},
+    {"in-order", NULL, "of a MODEL: rows come as they stand", IN_ORDER},
     {0}};
 
 static const char EXAMPLES[] =
@@ -46,6 +59,7 @@ static const char EXAMPLES[] =
     "millrace train --graph training.pb --epochs 0.1\n"
     "millrace train --svg curve.svg\n"
     "millrace train --checkpoints run --logdir run\n"
+    "millrace train training.pb --data digits.npz --feed images=x --feed labels=y --checkpoints run\n"
     "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
 
 static const char DEFAULT_DATA[] = "/usr/share/datasets/fashion-mnist";
@@ -79,7 +93,7 @@ static bool train_all(Training *t) {
     mr_trainer *trainer = mr_trainer_new(t->network.session, &options, status);
     bool done = good(status, o->checkpoints ? o->checkpoints : "the training");
     if (done && !o->json)
-        print_text(stdout, 2, "%s", mr_trainer_report(trainer));
+        print_report(trainer);
     if (done)
         mr_trainer_run(trainer, status);
     done = done && good(status, "training") && !t->failed;
@@ -236,7 +250,7 @@ static bool is_optimizer(const char *name) {
 }
 
 // Gives what the value may be, where it is something else.
-static const char *read_option(int option, const char *text, TrainOptions *o) {
+static const char *read_option(int option, const char *text, TrainOptions *o, ModelTraining *m) {
     double value = 0;
     switch (option) {
     case DATA: o->data = text; return NULL;
@@ -246,6 +260,16 @@ static const char *read_option(int option, const char *text, TrainOptions *o) {
     case GRAPH: o->graph = text; return NULL;
     case SVG: o->svg = text; return NULL;
     case CLASSES: o->classes = (char *)text; return NULL;
+    case LOSS: m->loss = text; return NULL;
+    case TRAIN_OP: m->train = text; return NULL;
+    case INIT: m->init = text; return NULL;
+    case IN_ORDER: m->in_order = true; return NULL;
+    case FEED:
+        return m->n_feeds < MOST_EDGES && (m->feeds[m->n_feeds++] = text) ? NULL : "64 of them at most";
+    case SET:
+        return m->n_set < MOST_EDGES && (m->set[m->n_set++] = text) ? NULL : "64 of them at most";
+    case FETCH:
+        return m->n_fetches < MOST_EDGES - 1 && (m->fetches[m->n_fetches++] = text) ? NULL : "63 of them at most";
     case PLAIN: o->plain = true; return NULL;
     case JSON: o->json = true; return NULL;
     case OPTIMIZER:
@@ -263,6 +287,8 @@ static const char *read_option(int option, const char *text, TrainOptions *o) {
     case SAVE_STEPS: o->save_steps = (int64_t)value; break;
     case LOG_STEPS: o->log_steps = (int64_t)value; break;
     case KEEP: o->keep = (int)value; break;
+    case STEPS: m->steps = (int64_t)value; break;
+    case PATIENCE: m->patience = (int64_t)value; break;
     default: o->threads = (int)value;
     }
     return fine                ? NULL
@@ -275,19 +301,30 @@ static int run(int argc, char **argv) {
     TrainOptions o = {.data = DEFAULT_DATA, .output = "fashion.pb", .optimizer = "adam", .epochs = 3, .rate = 2e-3,
                 .batch = 64,
                 .seed = 1};
+    ModelTraining m = {.loss = "loss", .train = "train_step"};
+    bool data_given = false;
     int option;
     while ((option = next_option(&command_train, argc, argv)) != -1) {
         if (option == 'h')
             return EXIT_DONE;
         if (option == '?')
             return EXIT_USAGE;
-        const char *takes = read_option(option, optarg, &o);
+        const char *takes = read_option(option, optarg, &o, &m);
+        data_given = data_given || option == DATA;
         if (takes)
             return misuse_value(&command_train, option, takes, optarg);
     }
-    if (optind < argc)
-        return misuse(&command_train, "there is nothing to do with '%s': it takes options only", argv[optind]);
-    return train(&o);
+    if (optind == argc)
+        return train(&o);
+    if (optind + 1 < argc)
+        return misuse(&command_train, "there is nothing to do with '%s': one MODEL is trained", argv[optind + 1]);
+    if (!data_given)
+        return misuse(&command_train, "a MODEL needs --data");
+    m.path = argv[optind];
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    return train_model(&m, &o, &interrupted);
 }
 
-const Command command_train = {"train", "learn to tell pictures apart: the demo", "", ABOUT, OPTIONS, EXAMPLES, run};
+const Command command_train = {"train", "learn to tell pictures apart: the demo; or train a model", "[MODEL]",
+                               ABOUT, OPTIONS, EXAMPLES, run};

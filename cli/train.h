@@ -67,10 +67,27 @@ typedef struct {
     double shown;                           // when it was last shown
 } Progress;
 void progress_show(Progress *progress, bool last);
+void print_report(const mr_trainer *trainer);   // its lines
 double now(void);                           // seconds, monotonic
 
-// ---- the demo's training (train_loop.c)
+// ---- order: every pass shuffles what the one before it left
+uint64_t next_random(uint64_t *state);
+void shuffle(int32_t *order, int64_t n, uint64_t *state);
+
+// ---- a training of any model (train_model.c)
 typedef struct {
+    const char *path, *train, *init, *loss;
+    const char *feeds[MOST_EDGES], *fetches[MOST_EDGES];   // "NODE=COLUMN"; names
+    const char *set[MOST_EDGES];                           // "NODE=TENSOR"
+    int n_feeds, n_fetches, n_set;
+    int64_t steps, patience;
+    bool in_order;
+} ModelTraining;
+struct TrainOptions;
+int train_model(const ModelTraining *model, const struct TrainOptions *options, const volatile int *stop);   // the exit code
+
+// ---- the demo's training (train_loop.c)
+typedef struct TrainOptions {
     const char *data, *output, *graph, *svg, *optimizer;
     const char *checkpoints, *logdir;       // folders; NULL: none
     char *classes;

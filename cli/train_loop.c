@@ -6,14 +6,14 @@
 
 // ---------------------------------------- order
 
-static uint64_t next_random(uint64_t *state) {  // splitmix64
+uint64_t next_random(uint64_t *state) {  // splitmix64
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
 
-static void shuffle(int32_t *order, int64_t n, uint64_t *state) {
+void shuffle(int32_t *order, int64_t n, uint64_t *state) {
     for (int64_t i = n - 1; i > 0; i--) {
         int64_t j = (int64_t)(next_random(state) % (uint64_t)(i + 1));
         int32_t kept = order[i];

@@ -30,6 +30,12 @@ static void show_bar(const Progress *p, double rate, const char *left) {
     printf("%s%s", width > 0 ? " " : "", text);
 }
 
+void print_report(const mr_trainer *trainer) {
+    const char *lines = mr_trainer_report(trainer);
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1)
+        print_text(stdout, 2, "%.*s", (int)(end - lines), lines);
+}
+
 void progress_show(Progress *p, bool last) {
     double time = now(), rate = p->seconds > 0 ? (double)p->seen / p->seconds : 0;
     if (!last && time - p->shown < (p->bar ? 0.1 : 5))
