@@ -230,3 +230,128 @@ v2(np.array([[SIX[0]]], object), KEYS, TYPES, error=True)
 v1(np.array([[SIX[0]]], object), KEYS, TYPES, error=True)
 v1(np.array(SIX[0], object), KEYS, TYPES, error=True)
 v2(np.array(SIX[:2], object), KEYS, TYPES, names=strings("one"), error=True)
+
+
+# ---------------------------------------- CSV
+
+def csv(records, *defaults, error=False, **attrs):
+    case("DecodeCSV", records if isinstance(records, np.ndarray) else strings(*records), [np.asarray(d) for d in defaults], attrs=attrs, error=error, label="%s %s" % (records[:2], attrs) if len(records) else "")
+
+
+J, D64 = np.zeros(0, i32), np.zeros(0, f64)
+for kind, given in ((f32, 7), (f64, 7), (i32, 7), (i64, 7), (string, b"seven")):
+    for default in (np.zeros(0, kind), np.array([given], kind), np.array(given, kind)):
+        for record in ("1", "-12", " 3 ", "+4", "", "x", "1x", "99999999999", "9223372036854775808", "1.5", "1e3", "inf", "nan", "0x10", "NA", '"6"', '""', "- 1", "+-1", "1 2"):
+            csv([record + ",1"], default, J, error=True, na_value="NA")
+csv(["1,2.5,x", "3,4,y"], J, F, S)
+csv(np.array([[b"1,2.5,x"], [b"3,4,y"]], object), J, F, S)
+csv(np.zeros((0, 2), object), J, F, S)
+csv(["%d,%g,w%d" % (i, i / 7, i) for i in range(1000)], J, F, S)
+csv([",4,", "1,,x"], np.array([7], i32), np.array([9], f32), strings("d"))
+for i, record in enumerate(["1,2", "1,2,3,4", "1,,3", ",,"]):
+    csv([record], J, J, J, error=True)
+for record in ['"a,b","c""d"', 'a"b,c', '"a"b,c', '"ab,c', '"a\nb",c', "a\nb,c", "a,c\r\n", "\na,c", 'a,"c"\n', '"",""', '"a","', '"a"', '"', 'a,', '"a",', '""""""', '""","""', ' "a",b', "a\rb,c", ",", "a,\n", "\n", "a,b\n"]:
+    csv([record], strings("x"), strings("y"), error=True)
+    csv([record], strings("x"), strings("y"), error=True, use_quote_delim=False)
+    csv([record], strings("x"), error=True, select_cols=[1])
+    csv([record], strings("x"), error=True, select_cols=[0])
+csv(["a|c"], S, S, field_delim="|")
+csv(["a\tb", "c\td"], S, S, field_delim="\t")
+for columns, fits in (([1, 3], True), ([0, 1], True), ([3, 1], False), ([1], False), ([-1, 2], False), ([1, 1], False), ([1, 4], False)):
+    csv(["1,2,3,4"], J, S, select_cols=columns, error=not fits)
+for delimiter in ("", "||"):
+    csv(["a|b"], S, S, field_delim=delimiter, error=True)
+csv(["1,2"], np.array([1, 2], i32), J, error=True)
+csv(["1,2"], np.array([[1]], i32), J, error=True)
+
+# ---------------------------------------- bytes
+
+for dtype in present([f32, f64, i32, u16, u8, i16, i8, i64]):
+    size = np.dtype(dtype).itemsize
+    for shape in ((3,), (2, 2), (), (0,)):
+        texts = np.array([bytes(range(i, i + 7 * i)) for i in range(int(np.prod(shape)))], object).reshape(shape)
+        for length in (size, 8 * size, 3 * size):
+            for little in (True, False):
+                case("DecodePaddedRaw", texts, np.array(length, i32), attrs=dict(out_type=dtype, little_endian=little))
+    case("DecodePaddedRaw", strings("a"), np.array(0, i32), attrs=dict(out_type=dtype), error=True)
+    case("DecodePaddedRaw", strings("a"), np.array(-size, i32), attrs=dict(out_type=dtype), error=True)
+    if size > 1:
+        case("DecodePaddedRaw", strings("a"), np.array(size + 1, i32), attrs=dict(out_type=dtype), error=True)
+LONG = bytes(range(256)) * 3000
+for coding, pack in (("", bytes), ("ZLIB", zlib.compress), ("GZIP", lambda data: gzip.compress(data, mtime=0))):
+    for shape in ((3,), (), (0,), (3, 1)):
+        packed = [pack(data) for data in (b"abc", LONG, b"")][:int(np.prod(shape))]
+        texts = np.zeros(len(packed), object)
+        texts[:] = packed
+        case("DecodeCompressed", texts.reshape(shape), attrs=dict(compression_type=coding), label="%s %s" % (coding, shape))
+case("DecodeCompressed", strings(gzip.compress(b"a", mtime=0) + gzip.compress(b"b", mtime=0)), attrs=dict(compression_type="GZIP"))
+for coding, data in (("ZLIB", b"abc"), ("GZIP", b"abc"), ("SNAPPY", b""), ("OTHER", b"a")):
+    case("DecodeCompressed", strings(data), attrs=dict(compression_type=coding), error=True)
+for dtype in present(ALL):
+    for shape in ((), (3,), (2, 3), (0,), (2, 0)):
+        case("SerializeTensor", values(dtype, shape))
+
+
+def tensor_proto(dtype, shape, content=b"", rest=b""):
+    return b"\x08" + varint(dtype) + part(2, b"".join(part(2, b"\x08" + varint(n)) for n in shape)) + (part(4, content) if content else b"") + rest
+
+
+for dtype, number in ((f32, 1), (f64, 2), (i32, 3), (u8, 4), (i16, 5), (i8, 6), (c64, 8), (i64, 9), (boolean, 10), (u16, 17), (c128, 18), (f16, 19), (u32, 22), (u64, 23)):
+    x = values(dtype, (2, 3))
+    case("ParseTensor", np.array(tensor_proto(number, (2, 3), x.tobytes()), object), attrs=dict(out_type=dtype), label=str(dtype))
+    case("ParseTensor", np.array(tensor_proto(number, (0, 3)), object), attrs=dict(out_type=dtype), label="empty %s" % dtype)
+    case("ParseTensor", np.array(tensor_proto(number, (2, 3), x.tobytes()), object), attrs=dict(out_type=string), label="other than %s" % dtype, error=True)
+case("ParseTensor", np.array(tensor_proto(7, (2,), rest=part(8, b"ab") + part(8, b"")), object), attrs=dict(out_type=string))
+case("ParseTensor", np.array(tensor_proto(1, (2, 3), rest=part(5, struct.pack("<ff", 1, 2))), object), attrs=dict(out_type=f32))
+for data in (b"", b"junk", tensor_proto(1, (2, 3), b"1234"), tensor_proto(99, (2,)), tensor_proto(1, (2,), b"12345678")[:-1], tensor_proto(1, (1 << 40, 1 << 40)), tensor_proto(1, (-1,))):
+    case("ParseTensor", np.array(data, object), attrs=dict(out_type=f32), error=True, label=repr(data[:30]))
+case("ParseTensor", strings(b""), attrs=dict(out_type=f32), error=True)
+
+# ---------------------------------------- JSON
+
+for text in ('{}', '{"features": {}}', '{"features": {"feature": {}}}', '{"features": {"feature": {"a": {}}}}', '{"features": {"feature": {"a": {"floatList": {"value": [1, 2.5, "NaN", "-Infinity", -1e-3]}}}}}',
+             '{"features": {"feature": {"a": {"float_list": {"value": []}}}}}', '{"features": {"feature": {"a": {"int64List": {"value": [1, "-2", 9007199254740993, "9223372036854775807", 1e3, 2.0]}}}}}',
+             '{"features": {"feature": {"a": {"bytesList": {"value": ["YQ==", "YmM", "-_8=", ""]}}}}}', '{"features": {"feature": {"a": {"bytesList": {}}}}}', ' { "features" : null } ',
+             '{"features": {"feature": {"\\u00e4": {"int64List": {"value": [0]}}}}}'):
+    case("DecodeJSONExample", strings(text), label=text)
+for text in ('', '{', 'null', '[]', '{"feature": {}}', '{"features": []}', '{"features": {"feature": {"a": 1}}}', '{"features": {"feature": {"a": {"int64List": {"value": [1.5]}}}}}',
+             '{"features": {"feature": {"a": {"int64List": {"value": ["x"]}}}}}', '{"features": {"feature": {"a": {"bytesList": {"value": [1]}}}}}', '{"features": {"feature": {"a": {"floatList": {"value": ["x"]}}}}}',
+             '{"features": {"feature": {"a": {"floatList": {"value": [1]}, "int64List": {"value": [1]}}}}}', '{"features": {"feature": {"a": {"other": 1}}}}', '{"features": {"feature": {"a": {"floatList": {"value": [1e60]}}}}}'):
+    case("DecodeJSONExample", strings(text), label=text, error=True)
+case("DecodeJSONExample", np.array([[b'{}'], [b'{"features": {"feature": {"b": {"int64List": {"value": ["7"]}}}}}']], object))
+case("DecodeJSONExample", np.zeros((0, 2), object))
+
+# ---------------------------------------- sound
+
+SOUND = np.array([[0, 1], [-1, .5], [2, -3], [1e-5, .25], [.99999, -.99999], [.7, 1.5 / 32768]], f32)
+
+
+def wav(data=SOUND, channels=2, rate=44100, extra=b"", size=16, tail=b""):
+    samples = np.clip(np.round(data.astype(f64) * 32768), -32768, 32767).astype("<i2").tobytes()
+    head = b"fmt " + struct.pack("<IHHIIHH", size, 1, channels, rate, rate * channels * 2, channels * 2, 16) + b"\0" * (size - 16)
+    body = b"WAVE" + head + extra + b"data" + struct.pack("<I", len(samples)) + samples + tail
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+for sound in (SOUND, SOUND[:, :1], np.zeros((0, 1), f32), np.zeros((0, 2), f32), values(f32, (1000, 3))):
+    for rate in (8000, 44100):
+        case("EncodeWav", sound, np.array(rate, i32))
+for rate in (0, -1):
+    case("EncodeWav", SOUND, np.array(rate, i32), error=True)
+case("EncodeWav", np.zeros((3, 0), f32), np.array(8000, i32), error=True)
+case("EncodeWav", np.zeros(3, f32), np.array(8000, i32), error=True)
+for channels in (-1, 0, 1, 2, 3):
+    for samples in (-1, 0, 2, 6, 9):
+        case("DecodeWav", np.array(wav(), object), attrs=dict(desired_channels=channels, desired_samples=samples))
+for attrs in (dict(desired_channels=-2), dict(desired_samples=-2)):
+    case("DecodeWav", np.array(wav(), object), attrs=attrs, error=True)
+for i, data in enumerate([wav(size=18), wav(extra=b"LIST\x04\0\0\0abcd"), wav(extra=b"LIST\x03\0\0\0abc"), wav(tail=b"LIST\x09\0\0\0ab"), wav(np.zeros((0, 2), f32)), wav(values(f32, (500, 1)), 1, 8000),
+                          b"RIFF\0\0\0\0WAVEJUNK\x02\0\0\0ab" + wav()[12:], wav()[:40] + b"\x01" + wav()[41:]]):
+    case("DecodeWav", np.array(data, object), label="file %d" % i)
+for n in (0, 3, 8, 11, 12, 20, 30, 36, 40, 44, 45, 46, 47):
+    case("DecodeWav", np.array(wav()[:n], object), label="cut at %d" % n, error=True)
+for i, byte in [(0, 88), (8, 88), (12, 88), (16, 18), (16, 15), (16, 17), (16, 200), (20, 3), (22, 0), (22, 9), (24, 1), (28, 1), (32, 3), (34, 8), (36, 88), (40, 200), (43, 0x7f), (43, 0xff)]:
+    data = bytearray(wav())
+    data[i] = byte
+    case("DecodeWav", np.array(bytes(data), object), label="byte %d is %d" % (i, byte), error=True)
+case("DecodeWav", np.array(wav(tail=b"data\x04\0\0\0abcd"), object), error=True)
