@@ -116,7 +116,7 @@ static bool open_numbers(FeatureList *list, uint64_t single) {
     return list->is_packed ? take_bytes(&c, &list->bytes) : tag == single;
 }
 
-bool feature_open(Str feature, FeatureList *out) {
+bool feature_list_open(Str feature, FeatureList *out) {
     *out = (FeatureList){.bytes = {"", 0}, .dtype = DT_INVALID};
     if (!feature.n)
         return true;
@@ -176,7 +176,7 @@ static int64_t count_floats(Cursor c) {
     return n;
 }
 
-int64_t feature_count(const FeatureList *list) {
+int64_t feature_list_count(const FeatureList *list) {
     Cursor c = cursor_of(list->bytes.p, list->bytes.n);
     switch (list->dtype) {
     case DT_string: return count_strings(c);
@@ -193,7 +193,7 @@ static bool read_strings(Cursor c, TString *out) {
     for (Str s; cursor_left(&c); out++) {
         uint64_t tag;
         if (!take_varint(&c, &tag) || !take_bytes(&c, &s))
-            return true;  // feature_count has seen that it is there
+            return true;  // feature_list_count has seen that it is there
         if (!tstring_assign(out, s))
             return false;
     }
@@ -221,7 +221,7 @@ static void read_varints(Cursor c, bool is_packed, int64_t *out) {
     }
 }
 
-bool feature_read(const FeatureList *list, void *out) {
+bool feature_list_read(const FeatureList *list, void *out) {
     Cursor c = cursor_of(list->bytes.p, list->bytes.n);
     switch (list->dtype) {
     case DT_string: return read_strings(c, out);

@@ -29,8 +29,8 @@ bool feature_walk_next(FeatureWalk *walk, Str *out_key, Str *out_feature);
 bool feature_list_next(Cursor *list, Str *out_feature, bool *is_malformed);
 
 // False where the feature is malformed or of a kind that there isn't.
-bool feature_open(Str feature, FeatureList *out);
+bool feature_list_open(Str feature, FeatureList *out);
 // How many values there are; -1 where they are malformed.
-int64_t feature_count(const FeatureList *list);
-// Writes all of feature_count's values, of their type. False: no memory for a string.
-bool feature_read(const FeatureList *list, void *out);
+int64_t feature_list_count(const FeatureList *list);
+// Writes all of feature_list_count's values, of their type. False: no memory for a string.
+bool feature_list_read(const FeatureList *list, void *out);

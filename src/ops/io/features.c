@@ -175,7 +175,7 @@ static int32_t spec_of(const Parse *p, Chunk *chunk, size_t place, Str key) {
 // Of two entries with one key the later counts.
 static Status *note(Chunk *chunk, int32_t index, int64_t example, Str feature, bool *is_good) {
     Found found = {.spec = index};
-    *is_good = feature_open(feature, &found.list);
+    *is_good = feature_list_open(feature, &found.list);
     if (!*is_good)
         return OK;
     Tally *tally = &chunk->tallies[index];
@@ -218,7 +218,7 @@ static Status *count_example(const Parse *p, Chunk *chunk, int64_t example, size
         }
         Status *status = check_type(spec, found.list.dtype);
         if (!status) {
-            found.count = feature_count(&found.list);
+            found.count = feature_list_count(&found.list);
             status = check_count(spec, found.count);
         }
         if (status)
@@ -331,7 +331,7 @@ static bool put_dense(const Parse *p, const FeatureSpec *spec, int64_t example, 
     int64_t row = tensor_count(out), count = found ? found->count : 0;
     row = p->is_single ? row : row / p->batch;
     char *to = (char *)out->data + (size_t)(row * example) * dtype_size(spec->dtype);
-    if (found && !feature_read(&found->list, to))
+    if (found && !feature_list_read(&found->list, to))
         return false;
     return spec->kind == FEATURE_FIXED && found ? true
                                                 : fill(spec, to + (size_t)count * dtype_size(spec->dtype), row - count);
@@ -349,7 +349,7 @@ static bool put_values(const Parse *p, const FeatureSpec *spec, int64_t example,
         }
     }
     tally->begin += found->count;
-    return feature_read(&found->list, to);
+    return feature_list_read(&found->list, to);
 }
 
 static void put_split(const Parse *p, const FeatureSpec *spec, int64_t row, int64_t at) {
