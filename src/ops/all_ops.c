@@ -171,7 +171,8 @@
     X(ReaderNumWorkUnitsCompletedV2) X(ReaderReset) X(ReaderResetV2) X(ReaderSerializeState) \
     X(ReaderSerializeStateV2) X(ReaderRestoreState) X(ReaderRestoreStateV2) X(ParseExample) X(ParseExampleV2) \
     X(ParseSingleExample) X(ParseTensor) X(SerializeTensor) X(DecodePaddedRaw) X(DecodeCompressed) X(DecodeCSV) \
-    X(DecodeJSONExample) X(DecodeWav) X(EncodeWav)
+    X(DecodeJSONExample) X(DecodeWav) X(EncodeWav) X(ParseSequenceExample) X(ParseSequenceExampleV2) \
+    X(ParseSingleSequenceExample)
 
 #define X(Name) extern const Op op_##Name;
 FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT

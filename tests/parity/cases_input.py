@@ -355,3 +355,57 @@ for i, byte in [(0, 88), (8, 88), (12, 88), (16, 18), (16, 15), (16, 17), (16, 2
     data[i] = byte
     case("DecodeWav", np.array(bytes(data), object), label="byte %d is %d" % (i, byte), error=True)
 case("DecodeWav", np.array(wav(tail=b"data\x04\0\0\0abcd"), object), error=True)
+
+
+# ---------------------------------------- SequenceExample
+
+def sequence(context=None, lists=None, packed=True):
+    out = part(1, entries(context, packed)) if context is not None else b""
+    for key, steps in (lists or {}).items():
+        out += part(2, part(1, part(1, key.encode()) + part(2, b"".join(part(1, feature(step, packed)) for step in steps))))
+    return out
+
+
+SEQUENCES = [sequence(dict(c=[1.0, 2.0], n=[7]), dict(x=[[1, 2], [3]], y=[[1.0], [2.0], [3.0]], w=[[b"p"], (1, []), [b"q", b"r"]], z=[[b"s"]])),
+             sequence(dict(n=[8]), dict(x=[], y=[[9.0]], w=[None, [b"z"]], z=[])), sequence(dict(n=[1 << 40], c=[0.5]), dict(y=[[4.0]] * 4, z=[[b"a"], [b"b"]], x=[[i] * i or None for i in range(5)]), packed=False)]
+LISTS = ["x", "w", "no"], ["int64", "string", "float32"]
+
+
+def sequences(serialized, cs=(), cs_types=(), cd=(), defaults=(), shapes=(), fs=(), fs_types=(), fd=(), fd_types=(), fd_shapes=(), missing=(), names=NOTHING, cr=(), cr_types=(), cr_splits=(),
+              fr=(), fr_types=(), fr_splits=(), error=False, label=""):
+    """Both forms for batches; a scalar goes to the third as well."""
+    serialized = np.asarray(serialized, object)
+    common = dict(context_sparse_types=list(cs_types), context_dense_shapes=list(shapes), feature_list_sparse_types=list(fs_types), feature_list_dense_types=list(fd_types),
+                  feature_list_dense_shapes=list(fd_shapes))
+    counts = dict(Ncontext_sparse=len(cs), Nfeature_list_sparse=len(fs), Nfeature_list_dense=len(fd))
+    if not cr and not fr:
+        case("ParseSequenceExample", serialized, names, list(defaults), error=error, label=label,
+             attrs=dict(common, Ncontext_dense=len(cd), context_sparse_keys=list(cs), context_dense_keys=list(cd), feature_list_sparse_keys=list(fs), feature_list_dense_keys=list(fd),
+                        feature_list_dense_missing_assumed_empty=list(missing), **counts))
+    case("ParseSequenceExampleV2", serialized, names, strings(*cs), strings(*cd), strings(*cr), strings(*fs), strings(*fd), strings(*fr), np.array([key in missing for key in fd], bool),
+         list(defaults), error=error, label=label,
+         attrs=dict(common, **counts, context_ragged_value_types=list(cr_types), context_ragged_split_types=list(cr_splits), feature_list_ragged_value_types=list(fr_types),
+                    feature_list_ragged_split_types=list(fr_splits)))
+    if not serialized.shape and not cr and not fr:
+        one = [[np.array(key.encode(), object) for key in keys] for keys in (cs, cd, fs, fd)]
+        case("ParseSingleSequenceExample", serialized, strings(*missing), *one, list(defaults), np.array(b"name", object), attrs=common, error=error, label=label)
+
+
+for label, batch in [("three", SEQUENCES), ("empty", [b"", sequence({}, {})]), ("none", []), ("many", SEQUENCES * 40)] + [("single %d" % i, one) for i, one in enumerate(SEQUENCES + [b""])]:
+    single_one = isinstance(batch, bytes)
+    batch = np.array(batch, object) if batch else np.array(b"", object) if single_one else NOTHING
+    sequences(batch, ["c", "none"], ["float32", "string"], fs=LISTS[0], fs_types=LISTS[1], label="sparse, " + label)
+    sequences(batch, cd=["n", "d"], defaults=[np.array(5, i64), np.array([[1.0, 2.0]], f32)], shapes=[[], [1, 2]], fd=["y", "z", "no"], fd_types=["float32", "string", "int64"], fd_shapes=[[], [1], [2, 2]],
+              missing=["y", "z", "no"], label="dense, " + label)
+    sequences(batch, ["c"], ["float32"], ["n"], [np.array(5, i64)], [[]], ["x"], ["int64"], ["y"], ["float32"], [[1]], ["y"], label="both, " + label)
+    if not single_one:  # for a scalar TensorFlow leaves the outer splits as memory was
+        for split in ("int32", "int64"):
+            sequences(batch, cr=["c", "none"], cr_types=["float32", "string"], cr_splits=[split] * 2, fr=LISTS[0], fr_types=LISTS[1], fr_splits=[split] * 3, label="ragged %s, %s" % (split, label))
+        sequences(batch, ["c"], ["float32"], ["n"], [np.array(5, i64)], [[]], ["x"], ["int64"], ["y"], ["float32"], [[]], ["y"], cr=["r"], cr_types=["int64"], cr_splits=["int64"],
+                  fr=["w"], fr_types=["string"], fr_splits=["int32"], label="all kinds, " + label)
+for batch in (np.array(SEQUENCES, object), np.array(SEQUENCES[1], object), np.array(SEQUENCES[0], object)):
+    for more in (dict(fd=["no"], fd_types=["float32"], fd_shapes=[[]]), dict(fd=["x"], fd_types=["int64"], fd_shapes=[[3]], missing=["x"]), dict(fd=["y"], fd_types=["int64"], fd_shapes=[[]]),
+                 dict(fs=["y"], fs_types=["int64"]), dict(fd=["w"], fd_types=["string"], fd_shapes=[[]]), dict(cd=["d"], defaults=[F], shapes=[[2]]), dict(cd=["n"], defaults=[F], shapes=[[]]),
+                 dict(cd=["n"], defaults=[I], shapes=[[2]]), dict(cs=["n"], cs_types=["float32"]), dict(fd=["x"], fd_types=["int64"], fd_shapes=[[None]])):
+        sequences(batch, error=True, **more)
+sequences(np.array([[SEQUENCES[0]]], object), fs=["x"], fs_types=["int64"], error=True)
