@@ -395,7 +395,7 @@ static void number(const char *only, const char *name, int64_t value, const char
     used = value;
     loses = -1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(cases[i].name, name))
+        if (strcmp(cases[i].name, name) != 0)
             continue;
         int64_t found = cases[i].find();
         snprintf(best, sizeof best, found == FOUND_NOTHING ? "never" : "%lld", (long long)found);

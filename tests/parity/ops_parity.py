@@ -2,7 +2,7 @@
 # ops_parity — every operation's answers and gradients compared with TensorFlow's.
 #
 # usage: ops_parity.py [--family math,array,...] [--ops REGEX] [--variants fixed,late,...] [--library PATH] [--json FILE]
-#                      [--stress late] [--list] [--refresh] [-v]
+#                      [--stress dynamic] [--list] [--refresh] [-v]
 # TensorFlow's answers are kept in the build folder and made anew when the tables change. The library under test runs in
 # processes of its own, so that a crash or a hang is one failed case. See README.md.
 import argparse
