@@ -6,16 +6,9 @@ AdjustContrastv2(images: T, contrast_factor: float) -> output: T; T: {half, floa
 AdjustHue(images: T, delta: float) -> output: T; T: {half, float} = float => X:3.., * -> X
 AdjustSaturation(images: T, scale: float) -> output: T; T: {half, float} = float => X:3.., * -> X
 AllToAll(input: T, group_assignment: int32) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool}; concat_dimension: int; split_dimension: int; split_count: int; stateful
-AnonymousIterator() -> handle: resource; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
-AnonymousIteratorV2() -> handle: resource, deleter: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
-AnonymousIteratorV3() -> handle: resource; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
-AnonymousMemoryCache() -> handle: resource, deleter: variant; stateful
 AnonymousMultiDeviceIterator() -> handle: resource, deleter: variant; devices: list(string) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 AnonymousMultiDeviceIteratorV3() -> handle: resource; devices: list(string) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
-AnonymousRandomSeedGenerator(seed: int64, seed2: int64) -> handle: resource, deleter: variant; stateful
-AnonymousSeedGenerator(seed: int64, seed2: int64, reshuffle: bool) -> handle: resource, deleter: variant; stateful
 ApproxTopK(input: T) -> values: T, indices: int32; k: int >= 0; reduction_dimension: int = -1; recall_target: float = 0.95; is_max_k: bool = true; reduction_input_size_override: int = -1; aggregate_to_topk: bool = true; T: {half, bfloat16, float} => [X ?] -> [X @k]
-AssertCardinalityDataset(input_dataset: variant, cardinality: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssertNextDataset(input_dataset: variant, transformations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssertPrevDataset(input_dataset: variant, transformations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssignVariableXlaConcatND(resource: resource, inputs: N * T); T: type; N: int >= 1; num_concats: list(int); paddings: list(int) = []; stateful
@@ -25,8 +18,6 @@ BandedTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoi
 Batch(in_tensors: T) -> batched_tensors: T, batch_index: int64, id: int64; num_batch_threads: int; max_batch_size: int; max_enqueued_batches: int = 10; batch_timeout_micros: int; allowed_batch_sizes: list(int) = []; grad_timeout_micros: int; container: string = ""; shared_name: string = ""; batching_queue: string = ""; T: list(type) >= 1; distributed => [_n _X] -> [? _X], [? 3], []
 BatchCholesky(input: T) -> output: T; T: {double, float}; deprecated(13, "use Cholesky")
 BatchCholeskyGrad(l: T, grad: T) -> output: T; T: {float, double}; deprecated(13, "use CholeskyGrad")
-BatchDataset(input_dataset: variant, batch_size: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
-BatchDatasetV2(input_dataset: variant, batch_size: int64, drop_remainder: bool) -> handle: variant; parallel_copy: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [], [] -> []
 BatchFFT(input: complex64) -> output: complex64; deprecated(15, "use FFT")
 BatchFFT2D(input: complex64) -> output: complex64; deprecated(15, "use FFT2D")
 BatchFFT3D(input: complex64) -> output: complex64; deprecated(15, "use FFT3D")
@@ -92,8 +83,6 @@ CSVDatasetV2(filenames: string, compression_type: string, buffer_size: int64, he
 CTCBeamSearchDecoder(inputs: T, sequence_length: int32) -> decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T; beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float => [t b ?], [b] -> [? 2], [?], [2], [b @top_paths]
 CTCLoss(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: T, gradient: T; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false; T: {float, double} = float => [t b c], [n ?], [n], [b] -> [b], [t b c]
 CTCLossV2(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: float, gradient: float; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false => [t b c], [n ?], [n], [b] -> [b], [t b c]
-CacheDataset(input_dataset: variant, filename: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
-CacheDatasetV2(input_dataset: variant, filename: string, cache: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => *, [], [] -> []
 CalibrationStatisticsSaver(args: Tin); Tin: list(type) >= 0; ids: list(string) >= 1; calibration_methods: list(int) >= 1; output_file_path: string; stateful
 CheckPinned(tensor: T) -> output: T; T: type
 ChooseFastestBranchDataset(input_dataset: variant, ratio_numerator: int64, ratio_denominator: int64, other_arguments: Targuments) -> handle: variant; Targuments: list(type) >= 0; num_elements_per_branch: int >= 1; branches: list(func) >= 1; other_arguments_lengths: list(int) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
@@ -122,7 +111,6 @@ ComputeDedupDataSize() -> num_elements: int32; config: string; stateful
 ComputeDedupDataSizeV2() -> num_elements: int32; config: string; embedding_partitions: string; hbm_buffers_config: string; tpu_topology: string; stateful
 ComputeDedupDataTupleMask() -> output_shape: int32; config: string; stateful
 ComputeDedupDataTupleMaskV2() -> output_shape: int32; config: string; embedding_partitions: string; hbm_buffers_config: string; tpu_topology: string; stateful
-ConcatenateDataset(input_dataset: variant, another_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
 ConfigureAndInitializeGlobalTPU() -> output: int32; use_tfrt_host_runtime: bool = true; stateful
 ConfigureDistributedTPU() -> topology: string; embedding_config: string = ""; tpu_embedding_config: string = ""; is_global_init: bool = false; enable_whole_mesh_compilations: bool = false; compilation_failure_closes_chips: bool = true; tpu_cancellation_closes_chips: int = 0; stateful
 ConfigureTPUEmbedding(); config: string; stateful
@@ -164,12 +152,10 @@ DataServiceDataset(dataset_id: int64, processing_mode: string, address: string, 
 DataServiceDatasetV2(dataset_id: int64, processing_mode: string, address: string, protocol: string, job_name: string, consumer_index: int64, num_consumers: int64, max_outstanding_requests: int64, iteration_counter: resource) -> handle: variant; task_refresh_interval_hint_ms: int = -1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; data_transfer_protocol: string = ""; target_workers: string = "AUTO"; cross_trainer_cache_options: string = ""; stateful
 DataServiceDatasetV3(dataset_id: int64, processing_mode: string, address: string, protocol: string, job_name: string, consumer_index: int64, num_consumers: int64, max_outstanding_requests: int64, iteration_counter: resource) -> handle: variant; task_refresh_interval_hint_ms: int = -1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; data_transfer_protocol: string = ""; target_workers: string = "AUTO"; uncompress: bool = false; uncompress_fn: func; cross_trainer_cache_options: string = ""; stateful
 DataServiceDatasetV4(dataset_id: string, processing_mode: string, address: string, protocol: string, job_name: string, consumer_index: int64, num_consumers: int64, max_outstanding_requests: int64, iteration_counter: resource) -> handle: variant; task_refresh_interval_hint_ms: int = -1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; data_transfer_protocol: string = ""; target_workers: string = "AUTO"; uncompress: bool = false; uncompress_fn: func; cross_trainer_cache_options: string = ""; stateful
-DatasetCardinality(input_dataset: variant) -> cardinality: int64; cardinality_options: string = "" => -> []
 DatasetFingerprint(input_dataset: variant) -> fingerprint: uint64
 DatasetFromGraph(graph_def: string) -> handle: variant
 DatasetToGraph(input_dataset: variant) -> graph: string; stateful_whitelist: list(string) >= 0 = []; allow_stateful: bool = false; strip_device_assignment: bool = false
 DatasetToGraphV2(input_dataset: variant) -> graph: string; external_state_policy: int = 0; strip_device_assignment: bool = false
-DatasetToSingleElement(dataset: variant) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => [] -> @output_shapes
 DatasetToTFRecord(input_dataset: variant, filename: string, compression_type: string); stateful
 Dawsn(x: T) -> y: T; T: {bfloat16, half, float, double}
 DebugGradientIdentity(input: T) -> output: T; T: type; allows_uninitialized
@@ -183,12 +169,8 @@ DebugNumericSummaryV2(input: T) -> output: output_dtype; output_dtype: {float, d
 DecodeJxl(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8} = uint8
 DecodeProtoV2(bytes: string) -> sizes: int32, values: output_types; message_type: string; field_names: list(string); output_types: list(type) >= 0; descriptor_source: string = "local://"; message_format: string = "binary"; sanitize: bool = false => X -> [X @output_types], [X ?]
 DecodeWebP(contents: string) -> image: dtype; channels: int = 0; dtype: {uint8} = uint8
-DeleteIterator(handle: resource, deleter: variant); stateful
-DeleteMemoryCache(handle: resource, deleter: variant); stateful
 DeleteMultiDeviceIterator(multi_device_iterator: resource, iterators: N * resource, deleter: variant); N: int >= 0; stateful
-DeleteRandomSeedGenerator(handle: resource, deleter: variant); stateful
 DeleteRpcFutureResource(handle: resource, deleter: variant); stateful
-DeleteSeedGenerator(handle: resource, deleter: variant); stateful
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double}
 DenseToCSRSparseMatrix(dense_input: T, indices: int64) -> sparse_output: variant; T: {float, double, complex64, complex128}
 DenseToSparseBatchDataset(input_dataset: variant, batch_size: int64, row_shape: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
@@ -205,8 +187,6 @@ DistributedSave(dataset: variant, directory: string, address: string); metadata:
 DrawBoundingBoxes(images: T, boxes: float) -> output: T; T: {float, half} = float => X:4, [? ? 4] -> X
 DrawBoundingBoxesV2(images: T, boxes: float, colors: float) -> output: T; T: {float, half} = float => X -> X
 DummyIterationCounter() -> handle: resource; stateful
-DummyMemoryCache() -> handle: resource; stateful
-DummySeedGenerator() -> handle: resource; stateful
 DumpTensor(tensor_data: T); log_dir_path: string; file_name: string; T: type; enabled: bool; func_name: string; node_name: string; stateful
 DynamicEnqueueTPUEmbeddingArbitraryTensorBatch(sample_indices_or_row_splits: N * T1, embedding_indices: N * T2, aggregation_weights: N * T3, mode_override: string, device_ordinal: int32); T1: {int32, int64} = int32; T2: {int32, int64} = int32; T3: {float, double} = float; N: int >= 1; combiners: list(string) = []; stateful
 DynamicEnqueueTPUEmbeddingRaggedTensorBatch(sample_splits: N * T1, embedding_indices: N * T2, aggregation_weights: N * T3, mode_override: string, device_ordinal: int32); T1: {int32, int64} = int32; T2: {int32, int64} = int32; T3: {float, double} = float; N: int >= 1; combiners: list(string) = []; table_ids: list(int); max_sequence_lengths: list(int) = []; num_features: list(int) = []; stateful
@@ -276,14 +256,9 @@ FakeQuantWithMinMaxVarsPerChannelGradient(gradients: float, inputs: float, min: 
 FakeQueue(resource: resource) -> handle: ref string; stateful => -> [2]
 FileSystemSetConfiguration(scheme: string, key: string, value: string); stateful
 FilterByLastComponentDataset(input_dataset: variant) -> output: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-FilterDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; predicate: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
-FinalizeDataset(input_dataset: variant) -> handle: variant; has_captured_ref: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 FinalizeTPUEmbedding(common_config: string, memory_config: string); stateful
 FinalizeTPUEmbeddingV2(common_config: string, memory_config: string) -> embedding_partitions: string, hbm_buffers_config: string; stateful
 Fingerprint(data: T, method: string) -> fingerprint: uint8; T: type
-FixedLengthRecordDataset(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful
-FixedLengthRecordDatasetV2(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64, compression_type: string) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [], [], [] -> []
-FlatMapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
 For(start: int32, limit: int32, delta: int32, input: T) -> output: T; T: list(type) >= 0; body: func
 FractionalAvgPool(value: T) -> output: T, row_pooling_sequence: int64, col_pooling_sequence: int64; pooling_ratio: list(float) >= 4; pseudo_random: bool = false; overlapping: bool = false; deterministic: bool = false; seed: int = 0; seed2: int = 0; T: {float, double, int32, int64} => [b h w c] -> [b*1000/@pooling_ratio.0 h*1000/@pooling_ratio.1 w*1000/@pooling_ratio.2 c*1000/@pooling_ratio.3], [h*1000/@pooling_ratio.1], [w*1000/@pooling_ratio.2]
 FractionalAvgPoolGrad(orig_input_tensor_shape: int64, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64) -> output: T; overlapping: bool = false; T: {float, double, int32, int64}
@@ -295,7 +270,6 @@ FusedPadConv2D(input: T, paddings: int32, filter: T) -> output: T; T: {half, bfl
 FusedResizeAndPadConv2D(input: T, size: int32, paddings: int32, filter: T) -> output: T; T: {half, float, double}; resize_align_corners: bool = false; mode: {"REFLECT", "SYMMETRIC"}; strides: list(int); padding: {"SAME", "VALID"}
 GenerateBoundingBoxProposals(scores: float, bbox_deltas: float, image_info: float, anchors: float, nms_threshold: float, pre_nms_topn: int32, min_size: float) -> rois: float, roi_probabilities: float; post_nms_topn: int = 300 => [b ? ? ?], 4, 2, 2.., [], [], [] -> [b @post_nms_topn 4], [b @post_nms_topn]
 GenerateVocabRemapping(new_vocab_file: string, old_vocab_file: string) -> remapping: int64, num_present: int32; new_vocab_offset: int >= 0; num_new_vocab: int >= 0; old_vocab_size: int >= -1 = -1 => [], [] -> [@num_new_vocab], []
-GeneratorDataset(init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args, finalize_func_other_args: Tfinalize_func_args) -> handle: variant; init_func: func; next_func: func; finalize_func: func; Tinit_func_args: list(type) >= 0; Tnext_func_args: list(type) >= 0; Tfinalize_func_args: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => -> []
 GetElementAtIndex(dataset: variant, index: int64) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 GetMinibatchSplitsWithPhysicalReplica(program_key: string, row_ids: int32, col_ids: int32, gains: float) -> sorted_row_ids: int32, sorted_col_ids: int32, sorted_gains: float, splits: int64, id_counts: int32, max_ids: int32, max_uniques: int32; sample_count: int >= 1; num_replica: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
 GetMinibatchesInCsrWithPhysicalReplica(program_key: string, row_ids: int32, col_ids: int32, gains: float, splits: int64, id_counts: int32) -> row_pointers: int32, sorted_sample_ids: int32, sorted_token_ids: int32, sorted_gains: float, row_pointers_unpadded_size: int32, ids_unpadded_size: int32, num_minibatches_per_physical_sparse_core: int32; sample_count: int >= 1; num_replica: int >= 1; max_minibatches_per_sc: int >= 1; max_ids_per_chip_per_sample: int >= 1; table_vocab_size: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_in_csr: string; stateful
@@ -305,12 +279,10 @@ GetTpuTaskId() -> tpu_task_id: int32
 GlobalIterId() -> iter_id: int64; stateful
 GlobalShuffleDataset(input_dataset: variant, seed: int64, seed2: int64, seed_generator: resource) -> handle: variant; reshuffle_each_iteration: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 GroupByReducerDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, init_func_other_arguments: Tinit_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, finalize_func_other_arguments: Tfinalize_func_other_arguments) -> handle: variant; key_func: func; init_func: func; reduce_func: func; finalize_func: func; Tkey_func_other_arguments: list(type) >= 0; Tinit_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Tfinalize_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
-GroupByWindowDataset(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments, reduce_func_other_arguments: Treduce_func_other_arguments, window_size_func_other_arguments: Twindow_size_func_other_arguments) -> handle: variant; key_func: func; reduce_func: func; window_size_func: func; Tkey_func_other_arguments: list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; Twindow_size_func_other_arguments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 HSVToRGB(images: T) -> output: T; T: {half, bfloat16, float, double} = float => [B 3] -> [B 3]
 HostConst() -> output: dtype; value: tensor; dtype: type
 IFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 IRFFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Treal; Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64
-IgnoreErrorsDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; log_warning: bool = false
 ImageProjectiveTransformV2(images: dtype, transforms: float, output_shape: int32) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
 ImageProjectiveTransformV3(images: dtype, transforms: float, output_shape: int32, fill_value: float) -> transformed_images: dtype; dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = "CONSTANT" => [b ? ? c], *, =[h w] -> [b h w c]
 ImageSummary(tag: string, tensor: T) -> summary: string; max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[4] {255, 0, 0, 255} => -> []
@@ -322,28 +294,17 @@ InfeedEnqueue(input: dtype); dtype: type; shape: shape = []; layout: list(int) =
 InfeedEnqueuePrelinearizedBuffer(input: variant); device_ordinal: int = -1
 InfeedEnqueueTuple(inputs: dtypes); dtypes: list(type) >= 1; shapes: list(shape); layouts: list(int) = []; device_ordinal: int = -1; stateful
 InitializeTableFromDataset(table_handle: resource, dataset: variant); stateful
-InterleaveDataset(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
 IsBoostedTreesEnsembleInitialized(tree_ensemble_handle: resource) -> is_initialized: bool; stateful
 IsBoostedTreesQuantileStreamResourceInitialized(quantile_stream_resource_handle: resource) -> is_initialized: bool; stateful
 IsTPUEmbeddingInitialized() -> is_tpu_embedding_initialized: bool; config: string = ""; stateful
 IsotonicRegression(input: T) -> output: output_dtype, segments: int32; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; output_dtype: {half, bfloat16, float, double} = float
-Iterator() -> handle: resource; shared_name: string; container: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
-IteratorFromStringHandle(string_handle: string) -> resource_handle: resource; output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []; stateful => -> []
-IteratorFromStringHandleV2(string_handle: string) -> resource_handle: resource; output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []; stateful => -> []
-IteratorGetDevice(resource: resource) -> device: string; stateful
 IteratorGetModelProto(iterator: resource) -> model_proto: string; stateful
-IteratorGetNext(iterator: resource) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => [] -> @output_shapes
-IteratorGetNextAsOptional(iterator: resource) -> optional: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
-IteratorGetNextSync(iterator: resource) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => [] -> @output_shapes
-IteratorToStringHandle(resource_handle: resource) -> string_handle: string; stateful => -> []
-IteratorV2() -> handle: resource; shared_name: string; container: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
 KMC2ChainInitialization(distances: float, seed: int64) -> index: int64
 KmeansPlusPlusInitialization(points: float, num_to_sample: int64, seed: int64, num_retries_per_sample: int64) -> samples: float
 KthOrderStatistic(input: float) -> output: float; k: int
 LMDBDataset(filenames: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 LMDBReader() -> reader_handle: ref string; container: string = ""; shared_name: string = ""; stateful
 LatencyStatsDataset(input_dataset: variant, tag: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-LegacyParallelInterleaveDatasetV2(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, buffer_output_elements: int64, prefetch_input_elements: int64) -> handle: variant; f: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 ListDataset(tensors: Tinput_types) -> handle: variant; Tinput_types: list(type) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 ListSnapshotChunksDataset(snapshot_path: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 LoadAllTPUEmbeddingParameters(parameters: NumTables * float, auxiliary1: NumTables * float, auxiliary2: NumTables * float, auxiliary3: NumTables * float, auxiliary4: NumTables * float, auxiliary5: NumTables * float, auxiliary6: NumTables * float, auxiliary7: NumTables * float); NumTables: int >= 1; config: string; num_shards: int; shard_id: int; stateful
@@ -363,21 +324,16 @@ LoadTPUEmbeddingProximalYogiParameters(parameters: float, v: float, m: float); t
 LoadTPUEmbeddingRMSPropParameters(parameters: float, ms: float, mom: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingStochasticGradientDescentParameters(parameters: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 Lu(input: T) -> lu: T, p: output_idx_type; T: {double, float, half, complex64, complex128}; output_idx_type: {int32, int64} = int32
-MakeIterator(dataset: variant, iterator: resource); stateful
 MakeUnique(input: float) -> output: float
-MapAndBatchDataset(input_dataset: variant, other_arguments: Targuments, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; preserve_cardinality: bool = false; metadata: string = "" => *, *, [], [], [] -> []
-MapDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; preserve_cardinality: bool = false; force_synchronous: bool = false; metadata: string = "" => -> []
 MapDefun(arguments: Targuments, captured_inputs: Tcaptured) -> output: output_types; Targuments: list(type) >= 1; Tcaptured: list(type) >= 0 = []; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; f: func; max_intra_op_parallelism: int = 1
 MatchingFilesDataset(patterns: string) -> handle: variant; stateful
 MatrixExponential(input: T) -> output: T; T: {double, float, half, complex64, complex128}; deprecated(27, "no op takes its place")
 MatrixLogarithm(input: T) -> output: T; T: {complex64, complex128}
 MatrixSolveLs(matrix: T, rhs: T, l2_regularizer: double) -> output: T; T: {double, float, half, complex64, complex128}; fast: bool = true => [X m n], [X m k], [] -> [X n k]
 MatrixSquareRoot(input: T) -> output: T; T: {double, float, half, complex64, complex128} => [X n n] -> [X n n]
-MaxIntraOpParallelismDataset(input_dataset: variant, max_intra_op_parallelism: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => -> []
 MergeDedupData(integer_tensor: integer_type, float_tensor: float_type) -> output: variant; tuple_mask: string; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; config: string = ""
 Mfcc(spectrogram: float, sample_rate: int32) -> output: float; upper_frequency_limit: float = 4000; lower_frequency_limit: float = 20; filterbank_channel_count: int = 40; dct_coefficient_count: int = 13 => [c l ?], [] -> [c l @dct_coefficient_count]
 MlirPassthroughOp(inputs: Tinputs) -> outputs: Toutputs; mlir_module: string; Tinputs: list(type) >= 0; Toutputs: list(type) >= 0
-ModelDataset(input_dataset: variant) -> handle: variant; algorithm: int = 0; cpu_budget: int = 0; ram_budget: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => -> []
 MultiDeviceIterator() -> handle: resource; devices: list(string) >= 1; shared_name: string; container: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
 MultiDeviceIteratorFromStringHandle(string_handle: string) -> multi_device_iterator: resource; output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []; stateful
 MultiDeviceIteratorGetNextFromShard(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
@@ -389,38 +345,17 @@ NcclReduce(input: num_devices * T) -> data: T; reduction: {"min", "max", "prod",
 NegTrain(w_in: ref float, w_out: ref float, examples: int32, labels: int32, lr: float); vocab_count: list(int); num_negative_samples: int; stateful; deprecated(19, "no op takes its place")
 NonDeterministicInts(shape: shape_dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful
 NonMaxSuppressionWithOverlaps(overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, score_threshold: float) -> selected_indices: int32 => [n n], [n], [], [], [] -> [?]
-NonSerializableDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-OneShotIterator() -> handle: resource; dataset_factory: func; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; container: string = ""; shared_name: string = ""; stateful => -> []
-OptimizeDataset(input_dataset: variant, optimizations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; optimization_configs: list(string) = []
-OptimizeDatasetV2(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, optimizations_default: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; optimization_configs: list(string) = [] => -> []
-OptionalFromValue(components: Toutput_types) -> optional: variant; Toutput_types: list(type) >= 1 => -> []
-OptionalGetValue(optional: variant) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => [] -> @output_shapes
-OptionalHasValue(optional: variant) -> has_value: bool => -> []
-OptionalNone() -> optional: variant => -> []
-OptionsDataset(input_dataset: variant) -> handle: variant; serialized_options: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
 OutfeedDequeue() -> output: dtype; dtype: type; shape: shape; device_ordinal: int = -1; stateful
 OutfeedDequeueTuple() -> outputs: dtypes; dtypes: list(type) >= 1; shapes: list(shape); device_ordinal: int = -1; stateful
 OutfeedDequeueTupleV2(device_ordinal: int32) -> outputs: dtypes; dtypes: list(type) >= 1; shapes: list(shape); stateful
 OutfeedDequeueV2(device_ordinal: int32) -> output: dtype; dtype: type; shape: shape; stateful
 OutfeedEnqueue(input: dtype); dtype: type; stateful
 OutfeedEnqueueTuple(inputs: dtypes); dtypes: list(type) >= 1; stateful
-PaddedBatchDataset(input_dataset: variant, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; metadata: string = ""
-PaddedBatchDatasetV2(input_dataset: variant, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types, drop_remainder: bool) -> handle: variant; parallel_copy: bool = false; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; metadata: string = "" => *, [] -> []
-ParallelBatchDataset(input_dataset: variant, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> handle: variant; parallel_copy: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; deterministic: string = "default"; metadata: string = ""
-ParallelFilterDataset(input_dataset: variant, other_arguments: Targuments, num_parallel_calls: int64) -> handle: variant; predicate: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
-ParallelInterleaveDataset(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
-ParallelInterleaveDatasetV2(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, num_parallel_calls: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; sloppy: bool = false; metadata: string = ""
-ParallelInterleaveDatasetV3(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, num_parallel_calls: int64) -> handle: variant; f: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
-ParallelInterleaveDatasetV4(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64, buffer_output_elements: int64, prefetch_input_elements: int64, num_parallel_calls: int64) -> handle: variant; f: func; deterministic: string = "default"; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => -> []
-ParallelMapDataset(input_dataset: variant, other_arguments: Targuments, num_parallel_calls: int32) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; sloppy: bool = false; preserve_cardinality: bool = false; metadata: string = "" => -> []
-ParallelMapDatasetV2(input_dataset: variant, other_arguments: Targuments, num_parallel_calls: int64) -> handle: variant; f: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; deterministic: string = "default"; preserve_cardinality: bool = false; use_unbounded_threadpool: bool = false; metadata: string = "" => -> []
 ParameterizedTruncatedNormal(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype; seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: {int32, int64}; stateful => ~S, 0..1, 0..1, 0..1, 0..1 -> S
 ParseExampleDataset(input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense) -> handle: variant; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; sloppy: bool = false; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 = []; ragged_split_types: list({int32, int64}) >= 0 = []
 ParseExampleDatasetV2(input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense) -> handle: variant; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; deterministic: string = "default"; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 = []; ragged_split_types: list({int32, int64}) >= 0 = []
-PrefetchDataset(input_dataset: variant, buffer_size: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; slack_period: int = 0; legacy_autotune: bool = true; buffer_size_min: int = 0; metadata: string = "" => *, [] -> []
 Prelinearize(input: dtype) -> output: variant; dtype: type; shape: shape = []; layout: list(int) = []
 PrelinearizeTuple(inputs: dtypes) -> output: variant; dtypes: list(type) >= 1; shapes: list(shape); layouts: list(int) = []
-PrivateThreadPoolDataset(input_dataset: variant, num_threads: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1 => -> []
 PyFunc(input: Tin) -> output: Tout; token: string; Tin: list(type) >= 0; Tout: list(type) >= 0; stateful
 PyFuncStateless(input: Tin) -> output: Tout; token: string; Tin: list(type) >= 0; Tout: list(type) >= 0
 Qr(input: T) -> q: T, r: T; full_matrices: bool = false; T: {double, float, half, complex64, complex128} => (full_matrices)[X m n] -> [X m m], [X m n] | [X m n] -> [X m m<n], [X m<n n]
@@ -480,22 +415,17 @@ RaggedTensorToSparse(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T
 RaggedTensorToVariant(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> encoded_ragged: variant; RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: {int32, int64} = int64; batched_input: bool => (batched_input)[?], 1.. -> [?] | [?], 1.. -> []
 RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> dense_values_grad: Tvalues; Tvalues: type; Tsplits: {int32, int64} = int64
 RandomCrop(image: T, size: int64) -> output: T; T: {uint8, int8, int16, int32, int64, float, double}; seed: int = 0; seed2: int = 0; stateful; deprecated(8, "use Slice at random offsets")
-RandomDataset(seed: int64, seed2: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
-RandomDatasetV2(seed: int64, seed2: int64, seed_generator: resource) -> handle: variant; rerandomize_each_iteration: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful
 RandomIndexShuffle(index: dtype, seed: Tseed, max_index: dtype) -> output: dtype; rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}
-RangeDataset(start: int64, stop: int64, step: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; replicate_on_split: bool = false; stateful => [], [], [] -> []
 ReadVariableXlaSplitND(resource: resource) -> outputs: N * T; T: type; N: int >= 1; num_splits: list(int); paddings: list(int) = []; stateful
 RebatchDataset(input_dataset: variant, num_replicas: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_fallback: bool = true
 RebatchDatasetV2(input_dataset: variant, batch_sizes: int64, drop_remainder: bool) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 RecordInput() -> records: string; file_pattern: string; file_random_seed: int = 301; file_shuffle_shift_ratio: float = 0; file_buffer_size: int = 10000; file_parallelism: int = 16; batch_size: int = 32; compression_type: string = ""; stateful
 Recv() -> tensor: tensor_type; tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false; stateful; distributed
 RecvTPUEmbeddingActivations() -> outputs: num_outputs * float; num_outputs: int >= 1; config: string; stateful
-ReduceDataset(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments) -> components: output_types; f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; use_inter_op_parallelism: bool = true; metadata: string = ""; stateful => -> @output_shapes
 RegisterDataset(dataset: variant, address: string, protocol: string) -> dataset_id: int64; external_state_policy: int; element_spec: string = ""; metadata: string = ""
 RegisterDatasetV2(dataset: variant, address: string, protocol: string) -> dataset_id: string; external_state_policy: int; element_spec: string = ""; requested_dataset_id: string = ""; metadata: string = ""
 Relayout(input: T) -> output: T; layout: string; T: type
 RelayoutLike(input: T, layout_input: U) -> output: T; T: type; U: type
-RepeatDataset(input_dataset: variant, count: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
 RequantizationRange(input: Tinput, input_min: float, input_max: float) -> output_min: float, output_max: float; Tinput: {qint8, quint8, qint32, qint16, quint16} => *, [], [] -> []
 RequantizationRangePerChannel(input: T, input_min: float, input_max: float) -> output_min: float, output_max: float; T: {qint8, quint8, qint32, qint16, quint16} = qint32; clip_value_max: float
 Requantize(input: Tinput, input_min: float, input_max: float, requested_output_min: float, requested_output_max: float) -> output: out_type, output_min: float, output_max: float; Tinput: {qint8, quint8, qint32, qint16, quint16}; out_type: {qint8, quint8, qint32, qint16, quint16}
@@ -583,7 +513,6 @@ SaveDataset(input_dataset: variant, path: string, shard_func_other_args: Tshard_
 SaveDatasetV2(input_dataset: variant, path: string, shard_func_other_args: Tshard_func_args) -> handle: variant; compression: string = ""; shard_func: func; use_shard_func: bool = true; Tshard_func_args: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ScaleAndTranslate(images: T, size: int32, scale: float, translation: float) -> resized_images: float; T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}; kernel_type: string = "lanczos3"; antialias: bool = true => [b ? ? c], =[h w] -> [b h w c]
 ScaleAndTranslateGrad(grads: T, original_image: T, scale: float, translation: float) -> output: T; T: {float}; kernel_type: string = "lanczos3"; antialias: bool = true => *, X -> X
-ScanDataset(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments) -> handle: variant; f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; preserve_cardinality: bool = false; use_default_device: bool = true; metadata: string = ""
 SdcaFprint(input: string) -> output: int64
 SdcaOptimizer(sparse_example_indices: num_sparse_features * int64, sparse_feature_indices: num_sparse_features * int64, sparse_feature_values: num_sparse_features_with_values * float, dense_features: num_dense_features * float, example_weights: float, example_labels: float, sparse_indices: num_sparse_features * int64, sparse_weights: num_sparse_features * float, dense_weights: num_dense_features * float, example_state_data: float) -> out_example_state_data: float, out_delta_sparse_weights: num_sparse_features * float, out_delta_dense_weights: num_dense_features * float; loss_type: {"logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss"}; adaptative: bool = false; num_sparse_features: int >= 0; num_sparse_features_with_values: int >= 0; num_dense_features: int >= 0; l1: float; l2: float; num_loss_partitions: int >= 1; num_inner_iterations: int >= 1
 SdcaOptimizerV2(sparse_example_indices: num_sparse_features * int64, sparse_feature_indices: num_sparse_features * int64, sparse_feature_values: num_sparse_features_with_values * float, dense_features: num_dense_features * float, example_weights: float, example_labels: float, sparse_indices: num_sparse_features * int64, sparse_weights: num_sparse_features * float, dense_weights: num_dense_features * float, example_state_data: float) -> out_example_state_data: float, out_delta_sparse_weights: num_sparse_features * float, out_delta_dense_weights: num_dense_features * float; loss_type: {"logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss"}; adaptive: bool = false; num_sparse_features: int >= 0; num_sparse_features_with_values: int >= 0; num_dense_features: int >= 0; l1: float; l2: float; num_loss_partitions: int >= 1; num_inner_iterations: int >= 1
@@ -596,15 +525,8 @@ SerializeIterator(resource_handle: resource) -> serialized: variant; external_st
 SerializeManySparse(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> serialized_sparse: out_type; T: type; out_type: {string, variant} = string => 2, 1, 1 -> [? 3]
 SerializeSparse(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> serialized_sparse: out_type; T: type; out_type: {string, variant} = string => 2, 1, 1 -> [3]
 SetStatsAggregatorDataset(input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
-ShardDataset(input_dataset: variant, num_shards: int64, index: int64) -> handle: variant; require_non_empty: bool = false; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [], [] -> []
-ShuffleAndRepeatDataset(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; reshuffle_each_iteration: bool = true; metadata: string = ""
-ShuffleAndRepeatDatasetV2(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64, seed_generator: resource) -> handle: variant; reshuffle_each_iteration: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => *, [], [], [], [], [] -> []
-ShuffleDataset(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64) -> handle: variant; reshuffle_each_iteration: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [], [], [] -> []
-ShuffleDatasetV2(input_dataset: variant, buffer_size: int64, seed_generator: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => *, [], [] -> []
-ShuffleDatasetV3(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource) -> handle: variant; reshuffle_each_iteration: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => *, [], [], [], [] -> []
 ShutdownDistributedTPU(); stateful
 ShutdownTPUSystem() -> success: bool; stateful
-SkipDataset(input_dataset: variant, count: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
 Skipgram() -> vocab_word: string, vocab_freq: int32, words_per_epoch: int64, current_epoch: int32, total_words_processed: int64, examples: int32, labels: int32; filename: string; batch_size: int; window_size: int = 5; min_count: int = 5; subsample: float = 0.001; stateful; deprecated(19, "no op takes its place")
 SleepDataset(input_dataset: variant, sleep_microseconds: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 SlidingWindowDataset(input_dataset: variant, window_size: int64, window_shift: int64, window_stride: int64) -> handle: variant; drop_remainder: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
@@ -631,7 +553,6 @@ SparseMatrixZeros(dense_shape: int64) -> sparse_matrix: variant; type: {float, d
 SparseSegmentMeanGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
 SparseSegmentSqrtNGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
 SparseSegmentSumGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> output: T, sorted_unique_indices: Tidx; T: {bfloat16, half, float, double}; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32
-SparseTensorSliceDataset(indices: int64, values: Tvalues, dense_shape: int64) -> handle: variant; Tvalues: type; stateful => -> []
 SparseTensorToCSRSparseMatrix(indices: int64, values: T, dense_shape: int64) -> sparse_matrix: variant; T: {float, double, complex64, complex128}
 Spence(x: T) -> y: T; T: {bfloat16, half, float, double}
 SplitDedupData(input: variant) -> integer_tensor: integer_type, float_tensor: float_type; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; tuple_mask: string; config: string = ""
@@ -658,8 +579,6 @@ StochasticCastToInt(input: Tin, key: uint64, counter: uint64, alg: int32) -> out
 StoreMinibatchStatisticsInFdo(program_key: string, max_ids: int32, max_uniques: int32); sample_count: int >= 1; num_replica: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
 Svd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128} => (!compute_uv)[X m n] -> [X m<n], [0] | (full_matrices)[X m n] -> [X m<n], [X m m], [X n n] | [X m n] -> [X m<n], [X m m<n], [X n m<n]
 SyncDevice(); stateful
-TFRecordDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
-TFRecordDatasetV2(filenames: string, compression_type: string, buffer_size: int64, byte_offsets: int64) -> handle: variant; metadata: string = ""; stateful
 TPUAnnotateTensorsWithDynamicShape(tensors: T) -> tpu_tensors: T; T: list(type) >= 1; stateful
 TPUCompilationResult() -> output: string
 TPUCompile(dynamic_shapes: NumDynamicShapes * int64, guaranteed_constants: Tguaranteed_constants) -> compilation_status: string, program: num_computations * string, may_modify_variables: num_computations * bool; num_computations: int >= 0; function: func; metadata: string; NumDynamicShapes: int >= 0; Tguaranteed_constants: list(type) >= 0; stateful
@@ -680,9 +599,7 @@ TPUReplicatedInput(inputs: N * T) -> output: T; N: int >= 1; T: type; is_mirrore
 TPUReplicatedOutput(input: T) -> outputs: num_replicas * T; num_replicas: int >= 1; T: type
 TPUReshardVariables(vars: N * resource, new_format_key: string, format_state_var: resource); N: int >= 0; stateful
 TPURoundRobin() -> device_ordinal: int32; stateful
-TakeDataset(input_dataset: variant, count: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [] -> []
 TakeManySparseFromTensorsMap(sparse_handles: int64) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64; dtype: type; container: string = ""; shared_name: string = ""; stateful
-TakeWhileDataset(input_dataset: variant, other_arguments: Targuments) -> handle: variant; predicate: func; Targuments: list(type) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 TensorArray(size: int32) -> handle: ref string; dtype: type; dynamic_size: bool = false; clear_after_read: bool = true; tensor_array_name: string = ""; element_shape: shape = ?; stateful; deprecated(16, "use TensorArrayV3")
 TensorArrayClose(handle: ref string); deprecated(16, "use TensorArrayCloseV3")
 TensorArrayCloseV2(handle: string); deprecated(26, "use TensorArrayCloseV3")
@@ -706,7 +623,6 @@ TensorArrayUnpack(handle: ref string, value: T, flow_in: float) -> flow_out: flo
 TensorArrayV2(size: int32) -> handle: string; dtype: type; element_shape: shape = ?; dynamic_size: bool = false; clear_after_read: bool = true; tensor_array_name: string = ""; stateful; deprecated(26, "use TensorArrayV3")
 TensorArrayWrite(handle: ref string, index: int32, value: T, flow_in: float) -> flow_out: float; T: type; deprecated(16, "use TensorArrayWriteV3")
 TensorArrayWriteV2(handle: string, index: int32, value: T, flow_in: float) -> flow_out: float; T: type; deprecated(26, "use TensorArrayWriteV3")
-TensorDataset(components: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""; stateful => -> []
 TensorListPushBackBatch(input_handles: variant, tensor: element_dtype) -> output_handles: variant; element_dtype: type => [n], [n ...] -> [n]
 TensorMapErase(input_handle: variant, key: key_dtype) -> output_handle: variant; key_dtype: type; value_dtype: type => -> []
 TensorMapHasKey(input_handle: variant, key: key_dtype) -> has_key: bool; key_dtype: type
@@ -714,8 +630,6 @@ TensorMapInsert(input_handle: variant, key: key_dtype, value: value_dtype) -> ou
 TensorMapLookup(input_handle: variant, key: key_dtype) -> value: value_dtype; key_dtype: type; value_dtype: type
 TensorMapSize(input_handle: variant) -> size: int32
 TensorMapStackKeys(input_handle: variant) -> keys: key_dtype; key_dtype: type
-TensorSliceDataset(components: Toutput_types) -> handle: variant; Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = false; metadata: string = ""; replicate_on_split: bool = false; stateful => -> []
-TextLineDataset(filenames: string, compression_type: string, buffer_size: int64) -> handle: variant; metadata: string = ""; stateful => 0..1, [], [] -> []
 ThreadPoolDataset(input_dataset: variant, thread_pool: resource) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ThreadPoolHandle() -> handle: resource; num_threads: int; max_intra_op_parallelism: int = 1; display_name: string; container: string = ""; shared_name: string = ""; stateful
 TileGrad(input: T, multiples: int32) -> output: T; T: type; deprecated(3, "use Sum")
@@ -725,7 +639,6 @@ TpuHandleToProtoKey(uid: int64) -> proto_keys: string
 TridiagonalMatMul(superdiag: T, maindiag: T, subdiag: T, rhs: T) -> output: T; T: {double, float, complex64, complex128}
 TridiagonalSolve(diagonals: T, rhs: T) -> output: T; partial_pivoting: bool = true; perturb_singular: bool = false; T: {double, float, complex64, complex128} => [X 3 m], R:[X m k] -> R
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T; timeout_micros: int; container: string = ""; shared_name: string = ""; T: type => [? X] -> [? X]
-UnbatchDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 UnbatchGrad(original_input: T, batch_index: int64, grad: T, id: int64) -> batched_grad: T; container: string = ""; shared_name: string = ""; T: type => *, *, X -> ?X
 UncompressElement(compressed: variant) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 UnicodeScript(input: int32) -> output: int32 => X -> X
@@ -740,13 +653,10 @@ UniformQuantizedDotHybrid(lhs: Tlhs, rhs: Trhs, rhs_scales: float, rhs_zero_poin
 UniformRequantize(input: Tin, input_scales: float, input_zero_points: int32, output_scales: float, output_zero_points: int32) -> output: Tout; Tin: {qint8, qint32}; Tout: {qint8, qint32}; input_quantization_axis: int = -1; input_quantization_min_val: int; input_quantization_max_val: int; output_quantization_axis: int = -1; output_quantization_min_val: int; output_quantization_max_val: int
 UniqueDataset(input_dataset: variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
 UnsortedSegmentJoin(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments) -> output: string; separator: string = ""; Tindices: {int32, int64}; Tnumsegments: {int32, int64} = int32 => like UnsortedSegmentSum
-UnwrapDatasetVariant(input_handle: variant) -> output_handle: variant
 UpdateTaskIdAndGlobalCoreArray(tpu_task_id_to_shard_id: task_count * int32); task_count: int >= 1; stateful
 WeightedFlatMapDataset(input_datasets: N * variant, weights: M * double) -> handle: variant; N: int >= 2; M: int >= 2; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ""
-WindowDataset(input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = "" => *, [], [], [], [] -> []
 WindowOp(inputs: Tinputs) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; Tinputs: list(type) >= 1
 WorkerHeartbeat(request: string) -> response: string; stateful
-WrapDatasetVariant(input_handle: variant) -> output_handle: variant
 WriteImageSummary(writer: resource, step: int64, tag: string, tensor: T, bad_color: uint8); max_images: int >= 1 = 3; T: {uint8, double, float, half} = float; stateful => *
 XlaAllReduce(input: T, group_assignment: int32) -> output: T; T: {half, bfloat16, float, int32, uint32}; reduce_op: {"Min", "Max", "Mul", "Add", "Mean"}; mode: {"CrossReplica", "CrossReplicaAndPartition"}
 XlaBroadcastHelper(lhs: T, rhs: T, broadcast_dims: Tindices) -> lhs_output: T, rhs_output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; Tindices: {int32, int64}
@@ -831,4 +741,3 @@ XlaVariadicReduce(input: N * T, init_value: N * T) -> output: N * T; N: int >= 1
 XlaVariadicReduceV2(inputs: T, init_values: T) -> outputs: T; T: list(type) >= 1; dimensions_to_reduce: list(int); reducer: func
 XlaVariadicSort(inputs: T, dimension: int32) -> outputs: T; T: list(type) >= 1; comparator: func; is_stable: bool
 XlaWhile(input: T) -> output: T; T: list(type) >= 0; cond: func; body: func; stateful
-ZipDataset(input_datasets: N * variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; metadata: string = "" => -> []

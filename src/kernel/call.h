@@ -9,5 +9,6 @@ struct Caller {
     // hold, its depth and step_id are 0, and the call is a step of its own. Results have references of their own.
     Status *(*call)(const Caller *caller, const StepContext *context, const FuncRef *function, const Tensor *arguments,
                     int n_arguments, Tensor *out_results, int n_results);
+    struct Background *background;  // for whoever calls outside a step (kernel/background.h)
 };
 enum { MAX_CALL_DEPTH = 128 };  // functions within functions in one step

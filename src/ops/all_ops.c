@@ -111,6 +111,27 @@
     X(LookupTableSize) X(LookupTableSizeV2) X(LookupTableExport) X(LookupTableExportV2) X(LookupTableImport) \
     X(LookupTableImportV2)
 
+#define DATA X(TensorDataset) X(TensorSliceDataset) X(SparseTensorSliceDataset) X(RangeDataset) X(BatchDataset) \
+    X(BatchDatasetV2) X(ParallelBatchDataset) X(PaddedBatchDataset) X(PaddedBatchDatasetV2) X(UnbatchDataset) \
+    X(MapDataset) X(FilterDataset) X(ParallelFilterDataset) X(TakeWhileDataset) X(FlatMapDataset) X(ScanDataset) \
+    X(ReduceDataset) X(DatasetToSingleElement) X(Iterator) X(IteratorV2) X(AnonymousIterator) X(AnonymousIteratorV2) \
+    X(AnonymousIteratorV3) X(DeleteIterator) X(MakeIterator) X(OneShotIterator) X(IteratorGetNext) \
+    X(IteratorGetNextSync) X(IteratorGetNextAsOptional) X(IteratorToStringHandle) X(IteratorFromStringHandle) \
+    X(IteratorFromStringHandleV2) X(IteratorGetDevice) X(DatasetCardinality) X(OptionalFromValue) X(OptionalNone) \
+    X(OptionalHasValue) X(OptionalGetValue) \
+    X(TakeDataset) X(SkipDataset) X(RepeatDataset) X(ShardDataset) X(ConcatenateDataset) X(ZipDataset) X(OptionsDataset) \
+    X(ModelDataset) X(FinalizeDataset) X(NonSerializableDataset) X(OptimizeDataset) X(OptimizeDatasetV2) \
+    X(MaxIntraOpParallelismDataset) X(PrivateThreadPoolDataset) X(WrapDatasetVariant) X(UnwrapDatasetVariant) \
+    X(AssertCardinalityDataset) X(IgnoreErrorsDataset) X(PrefetchDataset) X(ParallelMapDataset) X(ParallelMapDatasetV2) \
+    X(InterleaveDataset) X(ParallelInterleaveDataset) X(LegacyParallelInterleaveDatasetV2) \
+    X(ParallelInterleaveDatasetV2) X(ParallelInterleaveDatasetV3) X(ParallelInterleaveDatasetV4) X(ShuffleDataset) \
+    X(ShuffleDatasetV2) X(ShuffleDatasetV3) X(ShuffleAndRepeatDataset) X(ShuffleAndRepeatDatasetV2) \
+    X(AnonymousRandomSeedGenerator) X(AnonymousSeedGenerator) X(DummySeedGenerator) X(DeleteSeedGenerator) \
+    X(DeleteRandomSeedGenerator) X(WindowDataset) X(GroupByWindowDataset) X(MapAndBatchDataset) X(CacheDataset) \
+    X(CacheDatasetV2) X(AnonymousMemoryCache) X(DummyMemoryCache) X(DeleteMemoryCache) X(TFRecordDataset) \
+    X(TFRecordDatasetV2) X(TextLineDataset) X(FixedLengthRecordDataset) X(FixedLengthRecordDatasetV2) \
+    X(GeneratorDataset) X(RandomDataset) X(RandomDatasetV2)
+
 #define TRAIN X(_ApplyGradientDescentMatMul) X(_ResourceApplyGradientDescentMatMul) X(_ApplyMomentumMatMul) \
     X(_ResourceApplyMomentumMatMul) X(_ApplyAdamMatMul) X(_ResourceApplyAdamMatMul) \
     X(ApplyGradientDescent) X(ResourceApplyGradientDescent) X(ApplyMomentum) X(ResourceApplyMomentum) \
@@ -175,14 +196,14 @@
     X(ParseSingleSequenceExample)
 
 #define X(Name) extern const Op op_##Name;
-FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
+FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
 #undef X
 
 #define X(Name) &op_##Name,
 const Op *const all_ops[] = {
-    FLOW MATH ARRAY NN STATE TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
+    FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
     NULL,

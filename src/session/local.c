@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/trim.h"
+#include "kernel/background.h"
 #include "run/stress.h"
 #include "tensor/blocks.h"
 #include "thread/place.h"
@@ -303,6 +304,10 @@ static Status *fill(LocalSession *session, const SessionConfig *config) {
                              .states = &session->states, .cache = session->cache, .step = session->options};
     calls_init(&session->calls);
     session->options.caller = &session->calls.caller;
+    TRY(background_new(&session->calls.caller.background));
+    session->calls.caller.background->caller = &session->calls.caller;
+    session->calls.caller.background->resources = session->environment->resources;
+    session->calls.caller.background->threads = session->options.intra_threads;
     session->calls.step.caller = &session->calls.caller;
     return plan_table_init(&session->plans, &session->readers);
 }
@@ -313,6 +318,8 @@ static void close_session(Session *session) {
         return;
     Status *reason = status_new(CANCELLED, __FILE__, __LINE__, "Session has been closed.");
     cancellation_cancel(&local->cancellation, reason);
+    if (local->calls.caller.background)
+        background_close(local->calls.caller.background);
 }
 
 static void free_session(Session *session) {
@@ -324,8 +331,11 @@ static void free_session(Session *session) {
         while (readers_in_flight(&local->readers, i))
             (void)condition_wait_until(&local->idle, &local->lock, clock_now() + CLOCK_MS);
     mutex_unlock(&local->lock);
+    if (local->calls.caller.background)
+        background_wait(local->calls.caller.background);
     size_t bytes = local->plans.bytes;
     plan_table_clear(&local->plans);
+    background_release(local->calls.caller.background);
     calls_clear(&local->calls);
     specialisation_cache_release(local->cache);
     node_states_clear(&local->states);

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-static uint64_t system_seed(void) {
+uint64_t stream_system_seed(void) {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
         seed = (uint64_t)clock_now() * 0x9e3779b97f4a7c15u + (uint64_t)clock_wall();
@@ -13,8 +13,8 @@ static uint64_t system_seed(void) {
 Philox seeded_philox(const Node *node) {
     uint64_t seed = (uint64_t)node_int(node, "seed"), seed2 = (uint64_t)node_int(node, "seed2");
     if (!seed && !seed2) {
-        seed = system_seed();
-        seed2 = system_seed();
+        seed = stream_system_seed();
+        seed2 = stream_system_seed();
     }
     return philox_seeded(seed, seed2);
 }

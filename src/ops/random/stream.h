@@ -10,6 +10,7 @@ typedef struct {
 } Stream;
 
 Philox seeded_philox(const Node *node);   // from the attributes seed and seed2; both zero: from the system
+uint64_t stream_system_seed(void);        // never twice the same
 Status *stream_open(Opening *o);
 void stream_close(void *state);
 // The generator as it stands; the stream then goes `blocks` further. FAILED_PRECONDITION outside a session.

@@ -1,0 +1,261 @@
+// Puller — see puller.h. While requests are listed, somebody drives or the source has promised to wake.
+#include "data/puller.h"
+
+#include <stdlib.h>
+
+#include "kernel/call.h"
+#include "thread/pool.h"
+
+typedef struct Request Request;
+struct Request {
+    Puller *puller;              // one reference
+    Request *next;
+    const StepContext *context;
+    PullerDone *done;
+    void *arg;
+    CancelWatch watch;
+    bool watched;
+    bool listed, pulls, cancelled;  // guarded by the puller's lock; `pulls`: the thread that drives is inside the source
+};
+
+struct Puller {
+    _Atomic int32_t references;
+    Pipeline *pipeline;
+    Source *source;
+    Mutex lock;                  // guards what follows
+    Request *first;
+    bool driven, waits;          // somebody drives; the source has promised to wake
+    bool woken;                  // it has, while somebody drives
+    bool left;                   // by its owner
+    Tensor *element;             // whoever drives fills it
+};
+
+// ---- life
+
+static void puller_free(Puller *puller) {
+    cancellation_cancel(&puller->pipeline->cancellation, NULL);
+    source_close(puller->source);
+    pipeline_release(puller->pipeline);
+    free(puller->element);
+    mutex_clear(&puller->lock);
+    free(puller);
+}
+
+Puller *puller_retain(Puller *puller) {
+    atomic_fetch_add_explicit(&puller->references, 1, memory_order_relaxed);
+    return puller;
+}
+
+void puller_release(Puller *puller) {
+    if (puller && atomic_fetch_sub_explicit(&puller->references, 1, memory_order_acq_rel) == 1)
+        puller_free(puller);
+}
+
+void puller_leave(Puller *puller) {
+    if (!puller)
+        return;
+    mutex_lock(&puller->lock);
+    puller->left = true;
+    bool idle = !puller->first;
+    mutex_unlock(&puller->lock);
+    if (idle)
+        cancellation_cancel(&puller->pipeline->cancellation, NULL);
+    puller_release(puller);
+}
+
+const Dataset *puller_dataset(const Puller *puller) {
+    return puller->source->dataset;
+}
+
+Status *puller_new(const Dataset *dataset, const StepContext *context, Puller **out) {
+    Puller *puller = calloc(1, sizeof *puller);
+    NEED_MEMORY(puller);
+    atomic_init(&puller->references, 1);
+    mutex_init(&puller->lock);
+    Status *status = pipeline_new(context->caller ? context->caller->background : NULL, &puller->pipeline);
+    if (status) {
+        mutex_clear(&puller->lock);
+        free(puller);
+        return status;
+    }
+    puller->element = calloc((size_t)dataset->n_components + 1, sizeof *puller->element);
+    status = puller->element ? source_open(dataset, puller->pipeline, NULL, &puller->source) : OUT_OF_MEMORY;
+    if (status)
+        puller_free(puller);
+    else
+        *out = puller;
+    return status;
+}
+
+// ---- requests
+
+static void take_off(Puller *puller, Request *request) REQUIRES(puller->lock) {
+    Request **at = &puller->first;
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+    request->listed = false;
+}
+
+// It is listed no more. Its step may be gone once it is done.
+static void finish(Request *request, Status *status, Tensor *element) {
+    Puller *puller = request->puller;
+    if (request->watched)
+        cancellation_unwatch(request->context->cancellation, &request->watch);
+    request->done(request->arg, status, element);
+    free(request);
+    mutex_lock(&puller->lock);
+    bool idle = puller->left && !puller->first;
+    mutex_unlock(&puller->lock);
+    if (idle)
+        cancellation_cancel(&puller->pipeline->cancellation, NULL);
+    puller_release(puller);
+}
+
+static Status *cancelled_status(const Request *request) {
+    TRY(cancellation_check(request->context->cancellation));
+    FAIL(CANCELLED, "IteratorGetNext operation was cancelled");
+}
+
+static void cancelled(void *arg) {
+    Request *request = arg;
+    Puller *puller = request->puller;
+    mutex_lock(&puller->lock);
+    request->cancelled = true;
+    bool mine = request->listed && !request->pulls;
+    if (mine)
+        take_off(puller, request);
+    mutex_unlock(&puller->lock);
+    if (mine)
+        finish(request, cancelled_status(request), NULL);
+}
+
+// ---- driving
+
+static void wake(void *arg);
+
+static void drop_wake(void *arg) {
+    puller_release(arg);
+}
+
+static Status *pull_for(Puller *puller, const Request *request, Pulled *how) {
+    const StepContext *context = request->context;
+    Pull pull = {.cancellation = context->cancellation, .deadline = context->deadline, .depth = context->depth,
+                 .trace = context->trace, .wake = {wake, drop_wake, puller_retain(puller)}};
+    Status *status = source_next(puller->source, &pull, puller->element, how);
+    if (status || *how != PULLED_LATER)
+        atomic_fetch_sub_explicit(&puller->references, 1, memory_order_acq_rel);  // whoever drives holds another
+    return status;
+}
+
+// What is to be done with the request that was pulled for: true where it ends now.
+static bool settle(Puller *puller, Request *request, const Status *status, Pulled how) REQUIRES(puller->lock) {
+    request->pulls = false;
+    bool later = !status && how == PULLED_LATER;
+    if (later && !puller->woken)
+        puller->waits = true;
+    if (later && !request->cancelled)
+        return false;
+    take_off(puller, request);
+    return true;
+}
+
+// Serves the first in line; false where nobody can be served now, and nobody drives any more.
+static bool serve(Puller *puller) {
+    mutex_lock(&puller->lock);
+    Request *request = puller->first;
+    if (!request || puller->waits) {
+        puller->driven = false;
+        mutex_unlock(&puller->lock);
+        return false;
+    }
+    request->pulls = true;
+    puller->woken = false;
+    mutex_unlock(&puller->lock);
+    Pulled how = PULLED;
+    Status *status = pull_for(puller, request, &how);
+    mutex_lock(&puller->lock);
+    bool ends = settle(puller, request, status, how);
+    mutex_unlock(&puller->lock);
+    if (ends && !status && how == PULLED_LATER)
+        finish(request, cancelled_status(request), NULL);
+    else if (ends)
+        finish(request, status, !status && how == PULLED ? puller->element : NULL);
+    return true;
+}
+
+// Takes over a reference, and the right to drive.
+static void drive(void *arg) {
+    Puller *puller = arg;
+    while (serve(puller)) {
+    }
+    puller_release(puller);
+}
+
+static void drive_elsewhere(Puller *puller) {
+    if (!pool_elastic(drive, puller))
+        drive(puller);
+}
+
+static void wake(void *arg) {
+    Puller *puller = arg;
+    mutex_lock(&puller->lock);
+    puller->woken = true;
+    puller->waits = false;
+    bool mine = !puller->driven && puller->first;
+    puller->driven |= mine;
+    mutex_unlock(&puller->lock);
+    if (mine)
+        drive_elsewhere(puller);
+    else
+        puller_release(puller);
+}
+
+// Its own element on its own thread; what came meanwhile is for another.
+static void drive_once(Puller *puller) {
+    if (serve(puller)) {
+        mutex_lock(&puller->lock);
+        bool more = puller->first && !puller->waits;
+        puller->driven = more;
+        mutex_unlock(&puller->lock);
+        if (more) {
+            drive_elsewhere(puller);
+            return;
+        }
+    }
+    puller_release(puller);
+}
+
+void puller_next(Puller *puller, const StepContext *context, PullerDone *done, void *arg) {
+    Request *request = calloc(1, sizeof *request);
+    if (!request) {
+        done(arg, OUT_OF_MEMORY, NULL);
+        return;
+    }
+    *request = (Request){.puller = puller_retain(puller), .context = context, .done = done, .arg = arg};
+    bool late = false;
+    if (context->cancellation) {
+        request->watched = cancellation_watch(context->cancellation, &request->watch, cancelled, request);
+        late = !request->watched;
+    }
+    puller_retain(puller);
+    mutex_lock(&puller->lock);
+    request->cancelled |= late;
+    late = request->cancelled;
+    bool mine = !late && !puller->driven && !puller->waits;
+    if (!late) {
+        Request **end = &puller->first;
+        while (*end)
+            end = &(*end)->next;
+        *end = request;
+        request->listed = true;
+        puller->driven |= mine;
+    }
+    mutex_unlock(&puller->lock);
+    if (late)
+        finish(request, cancelled_status(request), NULL);
+    if (mine)
+        drive_once(puller);
+    else
+        puller_release(puller);
+}

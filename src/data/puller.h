@@ -1,0 +1,23 @@
+// Puller — a pass over a dataset that any number of steps pull elements from, in turn; none holds a thread to wait.
+//
+// One at a time pulls, on its own thread as long as it is its own element. Where that isn't there yet the thread goes, and
+// an elastic thread takes over once the source says that it pays.
+#pragma once
+#include "data/dataset.h"
+
+typedef struct Puller Puller;
+
+// Begins a pass, in the background of the step's session. One reference, the owner's.
+FALLIBLE Status *puller_new(const Dataset *dataset, const StepContext *context, Puller **out);
+Puller *puller_retain(Puller *puller);
+void puller_release(Puller *puller);
+// The owner's release: once nobody pulls any more, what goes on in the background is cancelled. May be NULL.
+void puller_leave(Puller *puller);
+const Dataset *puller_dataset(const Puller *puller);
+
+// Takes over `status` and the tensors of `element`, which is NULL on failure and behind the last one.
+typedef void PullerDone(void *arg, Status *status, Tensor *element);
+
+// The next element. `done` is called exactly once, with no lock held, before this returns or later on another thread. The
+// context is that of a step that does not end before. CANCELLED, DEADLINE_EXCEEDED, or what the sources say.
+void puller_next(Puller *puller, const StepContext *context, PullerDone *done, void *arg);

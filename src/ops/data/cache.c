@@ -1,0 +1,254 @@
+// Cache — a dataset that keeps its elements: the first pass that is complete fills it, later ones read it. In memory, or in a
+// checkpoint under the name of a file, laid out as TensorFlow's.
+#include <stdio.h>
+
+#include "file/bundle.h"
+#include "ops/data/dataset_op.h"
+#include "resource/handle.h"
+
+// ---------------------------------------- what is kept
+
+typedef struct {
+    Resource resource;
+    Mutex lock;
+    Tuples elements;     // guarded by lock; unchanged once it is complete
+    bool complete;       // guarded by lock
+} MemoryCache;
+
+static void memory_clear(Resource *resource) {
+    MemoryCache *cache = (MemoryCache *)resource;
+    tuples_clear(&cache->elements);
+    mutex_clear(&cache->lock);
+}
+
+static const ResourceType memory_type = {"MemoryCache", sizeof(MemoryCache), memory_clear, NULL};
+
+static Status *memory_new(MemoryCache **out) {
+    Resource *resource;
+    TRY(resource_new(&memory_type, &resource));
+    *out = (MemoryCache *)resource;
+    mutex_init(&(*out)->lock);
+    return OK;
+}
+
+static bool memory_is_complete(MemoryCache *cache) {
+    mutex_lock(&cache->lock);
+    bool complete = cache->complete;
+    mutex_unlock(&cache->lock);
+    return complete;
+}
+
+// The first to come fills it.
+static void memory_complete(MemoryCache *cache, Tuples *elements) {
+    mutex_lock(&cache->lock);
+    if (!cache->complete) {
+        cache->elements = *elements;
+        cache->complete = true;
+        *elements = (Tuples){.width = elements->width};
+    }
+    mutex_unlock(&cache->lock);
+}
+
+static Status *memory_run(Kernel *k) {
+    MemoryCache *cache;
+    TRY(memory_new(&cache));
+    AUTO(resource) Resource *resource = &cache->resource;
+    Tensor handle, deleter;
+    TRY(tensor_new(DT_variant, SCALAR_SHAPE, &deleter));
+    kernel_set_output(k, 1, deleter);
+    TRY(handle_tensor(resource, kernel_device_name(k->node), DT_INVALID, UNKNOWN_SHAPE, &handle));
+    kernel_set_output(k, 0, handle);
+    return OK;
+}
+
+static Status *dummy_run(Kernel *k) {
+    Tensor handle;
+    TRY(handle_tensor_named(DEFAULT_CONTAINER, STR("dummy"), STR("MemoryCache"), kernel_device_name(k->node), DT_INVALID,
+                            UNKNOWN_SHAPE, &handle));
+    kernel_set_output(k, 0, handle);
+    return OK;
+}
+
+// It is gone with its last handle.
+static Status *delete_run(Kernel *k) {
+    (void)k;
+    return OK;
+}
+
+const Op op_AnonymousMemoryCache = {
+    .signature = "AnonymousMemoryCache() -> handle: resource, deleter: variant; stateful",
+    .doc = "Memory for a dataset that keeps its elements.", .shape = shape_scalar, .cpu = ANY_TYPE(memory_run),
+    .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
+};
+const Op op_DummyMemoryCache = {
+    .signature = "DummyMemoryCache() -> handle: resource; stateful", .doc = "Stands for no memory of a cache's own.",
+    .shape = shape_scalar, .cpu = ANY_TYPE(dummy_run), .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
+};
+const Op op_DeleteMemoryCache = {
+    .signature = "DeleteMemoryCache(handle: resource, deleter: variant); stateful", .doc = "Lets the memory of a cache go.",
+    .shape = shape_none, .cpu = ANY_TYPE(delete_run), .flags = OP_NO_GRADIENT,
+};
+
+// ---------------------------------------- the dataset
+
+typedef struct {
+    Dataset dataset;
+    Str file;            // empty: in memory
+    MemoryCache *memory;
+} CacheDataset;
+
+typedef struct {
+    Source source;
+    Tuples elements;     // of a pass that fills the memory
+    BundleWriter writer; // of one that fills the file, while `writes`
+    BundleReader reader; // of one that reads it, while `opened`
+    int64_t at;
+    bool writes, opened, reads, ended;
+} CacheSource;
+
+static Status *cache_fill(Kernel *k, Dataset *dataset) {
+    CacheDataset *own = (CacheDataset *)dataset;
+    NEED(k->in[1]->shape.rank == 0, INVALID_ARGUMENT, "filename must be a scalar");
+    own->file = str_copy(&dataset->arena, tstring_str(k->in[1]->data));
+    NEED_MEMORY(own->file.p);
+    if (k->n_in > 2) {
+        Resource *resource = NULL;
+        Status *status = kernel_resource(k, 2, &memory_type, &resource);
+        own->memory = (MemoryCache *)resource;
+        if (!status || status_code(status) != NOT_FOUND)
+            return status;
+        status_free(status);
+    }
+    return memory_new(&own->memory);
+}
+
+static void cache_clear(Dataset *dataset) {
+    MemoryCache *memory = ((CacheDataset *)dataset)->memory;
+    resource_release(memory ? &memory->resource : NULL);
+}
+
+// Cells are named by the element and the component, each padded to the width of the largest: ten digits, and those of
+// n_components - 1.
+static void cell_name(int64_t element, int component, int n_components, char name[48]) {
+    int width = n_components <= 10 ? 1 : n_components <= 100 ? 2 : n_components <= 1000 ? 3 : 4;
+    snprintf(name, 48, "%10lld_%*d", (long long)element, width, component);
+}
+
+static Status *cache_open(Source *source) {
+    CacheSource *from = (CacheSource *)source;
+    const CacheDataset *own = (const CacheDataset *)source->dataset;
+    from->elements.width = source->dataset->n_components;
+    if (own->file.n && bundle_exists(own->file)) {
+        TRY(bundle_open(own->file, &from->reader));
+        from->opened = from->reads = true;
+    } else if (own->file.n) {
+        TRY(bundle_writer_open(own->file, &from->writer));
+        from->writes = true;
+    } else {
+        from->reads = memory_is_complete(own->memory);
+    }
+    return from->reads ? OK : source_open(source->dataset->inputs[0], source->pipeline, source, &source->input);
+}
+
+// A pass that was not complete leaves nothing.
+static void cache_close(Source *source) {
+    CacheSource *from = (CacheSource *)source;
+    tuples_clear(&from->elements);
+    if (from->opened)
+        bundle_close(&from->reader);
+    if (from->writes)
+        bundle_writer_drop(&from->writer);
+}
+
+static Status *read_cells(CacheSource *from, Tensor *out, Pulled *how) {
+    int n = from->source.dataset->n_components;
+    for (int c = 0; c < n; c++) {
+        char name[48];
+        cell_name(from->at, c, n, name);
+        BundleEntry entry;
+        Status *status = bundle_find(&from->reader, str_of(name), &entry);
+        if (!c && status_code(status) == NOT_FOUND) {
+            status_free(status);
+            return pulled_end(how);
+        }
+        if (!status)
+            status = bundle_read(&from->reader, str_of(name), &entry, NULL, &out[c]);
+        if (status) {
+            tuple_clear(out, c);
+            return status;
+        }
+    }
+    from->at++;
+    return pulled(how);
+}
+
+static Status *read_memory(CacheSource *from, Tensor *out, Pulled *how) {
+    const Tuples *elements = &((const CacheDataset *)from->source.dataset)->memory->elements;
+    if ((size_t)from->at == tuples_count(elements))
+        return pulled_end(how);
+    NEED(elements->width == from->elements.width, INVALID_ARGUMENT, "the cache holds elements of %d components, expected %d",
+         elements->width, from->elements.width);
+    tuple_retain(tuples_at(elements, (size_t)from->at++), elements->width, out);
+    return pulled(how);
+}
+
+static Status *keep(CacheSource *from, const Tensor *out) {
+    int n = from->source.dataset->n_components;
+    if (!from->writes) {
+        Tensor *copy = tuple_new(n);
+        NEED_MEMORY(copy);
+        tuple_retain(out, n, copy);
+        Status *status = tuples_push(&from->elements, copy);
+        free(copy);
+        return status;
+    }
+    for (int c = 0; c < n; c++) {
+        char name[48];
+        cell_name(from->at, c, n, name);
+        TRY(bundle_add(&from->writer, str_of(name), &out[c]));
+    }
+    from->at++;
+    return OK;
+}
+
+static Status *complete(CacheSource *from) {
+    if (from->ended)
+        return OK;
+    from->ended = true;
+    if (!from->writes) {
+        memory_complete(((const CacheDataset *)from->source.dataset)->memory, &from->elements);
+        return OK;
+    }
+    return bundle_commit(&from->writer);
+}
+
+static Status *cache_next(Source *source, const Pull *pull, Tensor *out, Pulled *how) {
+    CacheSource *from = (CacheSource *)source;
+    if (from->reads)
+        return from->opened ? read_cells(from, out, how) : read_memory(from, out, how);
+    if (from->ended)
+        return pulled_end(how);
+    TRY_NEXT(source->input, pull, out, how);
+    if (*how == PULLED_END)
+        return complete(from);
+    Status *status = keep(from, out);
+    if (status)
+        tuple_clear(out, source->dataset->n_components);
+    return status;
+}
+
+static const DatasetType cache_type = {
+    .name = "Cache", .size = sizeof(CacheDataset), .source_size = sizeof(CacheSource), .n_inputs = 1, .same = true,
+    .fill = cache_fill, .clear = cache_clear, .open = cache_open, .next = cache_next, .close = cache_close,
+};
+
+#define KEEPS_ELEMENTS .doc = "A dataset that keeps its elements, in memory or in a file.", MAKES(cache_type)
+const Op op_CacheDataset = {
+    .signature = "CacheDataset(input_dataset: variant, filename: string) -> handle: variant; " ELEMENTS METADATA,
+    .needs = "scalar(filename)", KEEPS_ELEMENTS,
+};
+const Op op_CacheDatasetV2 = {
+    .signature = "CacheDatasetV2(input_dataset: variant, filename: string, cache: resource) -> handle: variant; " ELEMENTS
+                 METADATA "; stateful",
+    .needs = "scalar(filename), scalar(cache)", KEEPS_ELEMENTS,
+};
