@@ -21,10 +21,11 @@ static const char ABOUT[] =
     "--checkpoints the same command goes on where it was, as if it had not ended: with as many threads every loss is the same.\n";
 
 enum { DATA = 1, OUTPUT, CHECKPOINTS, SAVE_STEPS, KEEP, LOGDIR, LOG_STEPS, GRAPH, SVG, EPOCHS, BATCH, RATE, OPTIMIZER, CLASSES, SEED,
-       THREADS, PLAIN, JSON, FEED, LOSS, TRAIN_OP, INIT, FETCH, STEPS, PATIENCE, IN_ORDER, SET };
+       THREADS, PLAIN, JSON, FEED, LOSS, TRAIN_OP, INIT, FETCH, STEPS, PATIENCE, IN_ORDER, SET, SAVED_MODEL };
 static const Option OPTIONS[] = {
     {"data", "FOLDER", "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-..., each perhaps with .gz", DATA},
     {"output", "FILE", "fashion.pb unless said otherwise", OUTPUT},
+    {"saved-model", "FOLDER", "writes the model as a SavedModel, too: variables, and a signature", SAVED_MODEL},
     {"checkpoints", "FOLDER", "keeps what is learned there, and goes on from it: also after Ctrl-C, or a crash", CHECKPOINTS},
     {"save-steps", "N", "a checkpoint every N steps; every 30 seconds unless said otherwise, and at the end", SAVE_STEPS},
     {"keep", "N", "how many checkpoints stay, 5", KEEP},
@@ -223,7 +224,8 @@ static int train(const TrainOptions *options) {
                 (!options->graph || can_write(options->graph)) && prepare(&t);
     done = done && (!options->graph || network_save_graph(&t.network, options->graph));
     done = done && announce(&t) && train_all(&t);
-    done = done && network_save(&t.network, options->output) && report(&t);
+    done = done && network_save(&t.network, options->output) &&
+           (!options->saved_model || network_save_model(&t.network, options->saved_model)) && report(&t);
     if (done)
         print_end(&t);
     training_clear(&t);
@@ -256,6 +258,7 @@ static const char *read_option(int option, const char *text, TrainOptions *o, Mo
     case DATA: o->data = text; return NULL;
     case OUTPUT: o->output = text; return NULL;
     case CHECKPOINTS: o->checkpoints = text; return NULL;
+    case SAVED_MODEL: o->saved_model = text; return NULL;
     case LOGDIR: o->logdir = text; return NULL;
     case GRAPH: o->graph = text; return NULL;
     case SVG: o->svg = text; return NULL;

@@ -42,6 +42,7 @@ bool network_plan(const Network *network, TF_Tensor *images, TF_Tensor *labels, 
 bool network_measure(const Network *network, const Examples *examples, unsigned char *guesses, float *chances, double *loss,
                      double *right);
 bool network_save(const Network *network, const char *path);
+bool network_save_model(const Network *network, const char *folder);   // as a SavedModel
 bool network_save_graph(const Network *network, const char *path);   // all of it, to train with
 
 // What was answered to the pictures that are tested with: which classes are confused, and the worst mistakes.
@@ -89,7 +90,7 @@ int train_model(const ModelTraining *model, const struct TrainOptions *options, 
 // ---- the demo's training (train_loop.c)
 typedef struct TrainOptions {
     const char *data, *output, *graph, *svg, *optimizer;
-    const char *checkpoints, *logdir;       // folders; NULL: none
+    const char *checkpoints, *logdir, *saved_model;   // folders; NULL: none
     char *classes;
     double epochs, rate;
     int64_t batch, seed, save_steps, log_steps;

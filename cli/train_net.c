@@ -2,6 +2,7 @@
 //
 // Two convolutions of 3 x 3 with 32 and 64 filters, each followed by a pool of 2 x 2; a dense layer of 128; one output
 // per class. It takes pictures as they lie in the files, so that the saved model does so too.
+#include "millrace/saved_model.h"
 #include "train.h"
 
 // ---------------------------------------- the graph
@@ -188,6 +189,18 @@ bool network_save(const Network *t, const char *path) {
     mr_freeze(t->session, t->ends, 3, bytes, status);
     bool done = good(status, "saving") && write_file(path, bytes->data, bytes->length);
     TF_DeleteBuffer(bytes);
+    TF_DeleteStatus(status);
+    return done;
+}
+
+bool network_save_model(const Network *t, const char *folder) {
+    static const char *const NAMES[] = {"label", "probabilities", "class"}, *const INPUTS[] = {"images"};
+    TF_Status *status = TF_NewStatus();
+    mr_signature signature = {.struct_size = sizeof signature, .input_names = INPUTS, .inputs = &t->images, .num_inputs = 1,
+                              .output_names = NAMES, .outputs = t->ends, .num_outputs = 3};
+    mr_saved_model_options options = {.struct_size = sizeof options, .signatures = &signature, .num_signatures = 1};
+    mr_saved_model_write(t->session, folder, &options, status);
+    bool done = good(status, folder);
     TF_DeleteStatus(status);
     return done;
 }
