@@ -1,8 +1,7 @@
 // Window — what slides over images and volumes: convolutions (by patches and matrix products) and pooling.
 //
-// Convolutions are NHWC with HWIO filters (volumes NDHWC, DHWIO), float or double. Each
-// reports its units and the scratch of a thread that runs
-// them; bits do not depend on how units are shared out.
+// Convolutions are NHWC with HWIO filters (volumes NDHWC, DHWIO), float or double. Each reports its units and the
+// scratch of a thread that runs them; bits do not depend on how units are shared out.
 #pragma once
 #include "tensor/dtype.h"
 

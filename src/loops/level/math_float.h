@@ -1,7 +1,7 @@
 // Float functions that vectorise — polynomials and selects in plain C, no table, no branch, no library call.
 //
-// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2.5
-// ulp. The others compute in double, where short series are exact enough for a correctly rounded float nearly always. A
+// The hot ones (exp, expm1, log, log1p, tanh, sigmoid, erf, erfc, softplus) compute in float, error 1 to 2.5 ulp. The
+// others compute in double, where short series are exact enough for a correctly rounded float nearly always. A
 // clamp is written `x > c ? c : x`, so that NaN passes through.
 #pragma once
 #include <math.h>

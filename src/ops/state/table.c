@@ -176,14 +176,14 @@ static void as_rows(const LookupSpec *spec, Tensor *keys, Tensor *values) {
         values->shape = value_rows;
 }
 
-static Status *fill(Kernel *k, Filling how) {
+static Status *fill(Kernel *k, Filling filling) {
     Lookup *lookup;
     TRY(find_table(k, &lookup));
     Tensor keys = *k->in[1], values = *k->in[2];
-    if (how == IMPORT && lookup_spec(lookup)->empty)
+    if (filling == IMPORT && lookup_spec(lookup)->empty)
         as_rows(lookup_spec(lookup), &keys, &values);
-    Status *status = how == FILL ? lookup_fill(lookup, &keys, &values)
-        : lookup_insert(lookup, &keys, &values, how == IMPORT);
+    Status *status = filling == FILL ? lookup_fill(lookup, &keys, &values)
+        : lookup_insert(lookup, &keys, &values, filling == IMPORT);
     resource_release((Resource *)lookup);
     return status;
 }
