@@ -58,6 +58,8 @@ def main():
         return models(sys.argv[1:])
     if sys.argv[1:2] == ["rpc"]:
         return subprocess.call([sys.executable, os.path.join(here, "rpc", "rpc.py")] + sys.argv[2:])
+    if sys.argv[1:2] == ["input"]:
+        return subprocess.call([sys.executable, os.path.join(here, "input", "input.py")] + sys.argv[2:])
     program = os.path.join(build, "bench", "bench")
     if not os.path.exists(program):
         sys.exit("bench: %s is not built: ninja benches" % program)

@@ -245,7 +245,7 @@ static void read_on(void *arg) {
         if (!reader->is_open)
             status = open_work(reader);
         has_name = false;
-        if (!status)
+        if (!status && op->cancellation && cancellation_is_set(op->cancellation))
             status = cancellation_check(op->cancellation);
         if (!status)
             status = read_one(op, &record);

@@ -10,6 +10,7 @@ typedef struct {
     ReaderSpec spec;
     FileStream *stream;
     Text key, value;
+    size_t name;       // bytes of the key that are the file's name; 0: none yet
     int64_t number;    // records or lines of this file so far
     Status *failed;    // an error within a file: it stays the same however often one tries
 } KindState;
@@ -29,6 +30,7 @@ static void end_file(void *arg) {
     status_free(state->failed);
     state->failed = OK;
     state->number = 0;
+    state->key.n = state->name = 0;
 }
 
 static void free_state(void *arg) {
@@ -56,11 +58,18 @@ static bool is_slow(const void *arg) {
     return file_stream_is_slow(((const KindState *)arg)->stream);
 }
 
-// "name:number"
+// "name:number"; of one file only the number changes.
 static Status *give(KindState *state, Str work, int64_t number, Str value, ReaderRecord *out) {
-    state->key.n = 0;
-    text_add(&state->key, work);
-    text_format(&state->key, ":%lld", (long long)number);
+    char digits[24], *first = digits + sizeof digits;
+    for (int64_t left = number; left || first == digits + sizeof digits; left /= 10)
+        *--first = (char)('0' + left % 10);
+    if (!state->name) {
+        text_add(&state->key, work);
+        text_char(&state->key, ':');
+        state->name = state->key.n;
+    }
+    state->key.n = state->name;
+    text_add(&state->key, (Str){first, (size_t)(digits + sizeof digits - first)});
     NEED_MEMORY(!state->key.failed);
     *out = (ReaderRecord){.key = text_str(&state->key), .value = value, .produced = true};
     return OK;

@@ -147,9 +147,11 @@ static Status *decode_run(Kernel *k) {
     TRY(kernel_output(k, 0, SHAPE(samples, channels)));
     TRY(kernel_output(k, 1, SCALAR_SHAPE));
     float *out = k->out[0]->data;
-    for (int64_t i = 0; i < samples; i++)
+    int64_t there = channels ? min_i64(samples, wav.samples) : 0;
+    for (int64_t i = 0; i < there; i++)
         for (int64_t j = 0; j < channels; j++)
-            *out++ = i < wav.samples ? sample_at(&wav, i * wav.channels + min_i64(j, wav.channels - 1)) : 0;
+            *out++ = sample_at(&wav, i * wav.channels + min_i64(j, wav.channels - 1));
+    memset(out, 0, (size_t)((samples - there) * channels) * sizeof *out);
     *(int32_t *)k->out[1]->data = (int32_t)wav.rate;
     return OK;
 }
