@@ -23,6 +23,7 @@ BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.ab
 COMMAND = os.path.join(BUILD, "bin", "millrace")
 COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train", "server"]
 os.environ.pop("COLUMNS", None)   # what is printed goes by it
+os.unsetenv("COLUMNS")            # readline, which pytest loads on Debian 13, has set it behind os.environ
 
 
 def millrace(*arguments, code=0, stdin=None):
