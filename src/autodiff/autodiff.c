@@ -96,6 +96,14 @@ static Status *answer(Autodiff *a, const Output *xs, int nx, bool sparse, Gradie
     return formula_end(a, &f, a->root);
 }
 
+static void mark_client(Autodiff *a) {
+    const AutodiffClient *client = a->client;
+    for (int i = 0; client && i < client->n_stops; i++)
+        info_of(a, client->stops[i])->stops = true;
+    for (int i = 0; client && i < client->n_own; i++)
+        info_of(a, client->own[i])->own = true;
+}
+
 static Status *differentiate(Autodiff *a, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
                              const Output *dys, bool sparse, Gradient *dxs) {
     TRY(check_outputs(a->graph, ys, ny, "y"));
@@ -109,6 +117,7 @@ static Status *differentiate(Autodiff *a, Str prefix, const Output *ys, int ny, 
     }
     bool changed = true;
     TRY(infos_grow(a));
+    mark_client(a);
     while (changed) {
         TRY(structure_find(a));
         TRY(reach(a, ys, ny, xs, nx));
@@ -123,8 +132,8 @@ static Status *differentiate(Autodiff *a, Str prefix, const Output *ys, int ny, 
 }
 
 static Status *run(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx, const Output *dys,
-                   bool sparse, Gradient *dxs) {
-    Autodiff a = {.graph = graph, .first_new = graph->nodes.n};
+                   bool sparse, const AutodiffClient *client, Gradient *dxs) {
+    Autodiff a = {.graph = graph, .first_new = graph->nodes.n, .client = client};
     uint64_t edit = graph->edit;
     Gradient *found = ARENA_ARRAY(&a.arena, Gradient, nx);
     Status *status = found ? differentiate(&a, prefix, ys, ny, xs, nx, dys, sparse, found)
@@ -146,7 +155,12 @@ static Status *run(Graph *graph, Str prefix, const Output *ys, int ny, const Out
 
 Status *autodiff_sparse_gradients(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
                                   const Output *dys, Gradient *dxs) {
-    return run(graph, prefix, ys, ny, xs, nx, dys, true, dxs);
+    return run(graph, prefix, ys, ny, xs, nx, dys, true, NULL, dxs);
+}
+
+Status *autodiff_client_gradients(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
+                                  const Output *dys, const AutodiffClient *client, Gradient *dxs) {
+    return run(graph, prefix, ys, ny, xs, nx, dys, true, client, dxs);
 }
 
 // A gradient that is a given dy as it stands gets a node of its own: a client may feed the one and fetch the other.
@@ -165,7 +179,7 @@ Status *autodiff_gradients(Graph *graph, Str prefix, const Output *ys, int ny, c
     size_t nodes_before = graph->nodes.n;
     Gradient *found = calloc((size_t)(nx > 0 ? nx : 1), sizeof *found);
     NEED_MEMORY(found);
-    Status *status = run(graph, prefix, ys, ny, xs, nx, dys, false, found);
+    Status *status = run(graph, prefix, ys, ny, xs, nx, dys, false, NULL, found);
     for (int i = 0; i < nx && !status; i++)
         status = own_output(graph, prefix, nodes_before, &found[i].values);
     for (int i = 0; i < nx && !status; i++)

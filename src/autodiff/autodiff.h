@@ -20,3 +20,19 @@ FALLIBLE Status *autodiff_gradients(Graph *graph, Str prefix, const Output *ys, 
 // The same, leaving sparse gradients as they are.
 FALLIBLE Status *autodiff_sparse_gradients(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
                                            const Output *dys, Gradient *dxs);
+
+// What a client that has gradients of its own says about a graph. Zero is nothing.
+typedef struct {
+    Node *const *stops;        // gradients end at these: they count as constants
+    int n_stops;
+    Node *const *own;          // whose gradient is made by `gradient` instead of by their op's formula
+    int n_own;
+    // Adds nodes to the graph that compute dxs of dys, one per input and output; dys[i] is {NULL} for outputs without a
+    // gradient, and so may dxs[i] be.
+    Status *(*gradient)(void *arg, Node *node, const Output *dys, Output *dxs);
+    void *arg;
+} AutodiffClient;
+
+// Sparse gradients as above. An x that no y depends on is no error: its gradient is {NULL}.
+FALLIBLE Status *autodiff_client_gradients(Graph *graph, Str prefix, const Output *ys, int ny, const Output *xs, int nx,
+                                           const Output *dys, const AutodiffClient *client, Gradient *dxs);

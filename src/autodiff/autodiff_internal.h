@@ -58,6 +58,7 @@ typedef struct {
     bool known;                  // frame and branch are set
     bool reached;                // depends on an x along differentiable edges
     bool needed;                 // some y depends on it
+    bool stops, own;             // the client says so: AutodiffClient
 } Info;
 
 typedef struct {
@@ -77,6 +78,7 @@ typedef struct {
     int32_t rounds;              // of lowering
     VEC(Replaced) replaced;
     Output minus_one;            // const -1: the element shape of lists that take anything
+    const AutodiffClient *client;  // NULL: none
 } Autodiff;
 
 static inline Info *info_of(const Autodiff *a, const Node *node) {

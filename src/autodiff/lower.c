@@ -23,7 +23,8 @@ Str called_gradient(const Autodiff *a, const Node *node) {
 
 static bool is_wanted(const Autodiff *a, const Node *node) {
     const Op *op = node->type->op;
-    if (!is_between(a, node) || info_of(a, node)->stand_ins || !lower_is_needed(node) ||
+    const Info *info = info_of(a, node);
+    if (!is_between(a, node) || info->stand_ins || info->own || info->stops || !lower_is_needed(node) ||
         called_gradient(a, node).n)
         return false;
     return !op || !(op->grad || (op->flags & OP_NO_GRADIENT));

@@ -266,7 +266,8 @@ static Status *follow_uses(Autodiff *a, Stack *stack, const Node *node, int only
             !dtype_has_gradient(node->output_types[use.index]))
             continue;
         const Op *op = use.node->type->op;
-        bool ends = (op && (op->flags & OP_NO_GRADIENT)) || info_of(a, use.node)->stand_ins;
+        const Info *info = info_of(a, use.node);
+        bool ends = info->stops || info->stand_ins || (op && (op->flags & OP_NO_GRADIENT) && !info->own);
         if (!ends)
             TRY(push_reached(a, stack, use.node));
     }
@@ -295,7 +296,7 @@ Status *reach(Autodiff *a, const Output *ys, int ny, const Output *xs, int nx) {
         status = find_reached(a, &stack, xs, nx);
     vec_clear(&stack);
     TRY(status);
-    for (int i = 0; i < nx; i++)
+    for (int i = 0; i < nx && !a->client; i++)
         NEED(info_of(a, xs[i].node)->needed, INVALID_ARGUMENT,
              "Cannot compute the partial derivative for node '%.*s' as it's unreachable from the output node(s).",
              STR_ARGS(xs[i].node->name));

@@ -198,17 +198,29 @@ static Status *run_gradient_function(Visit *v, Str function) {
     return OK;
 }
 
+// The client makes the gradient.
+static Status *run_client(Visit *v) {
+    Formula *f = &v->f;
+    const AutodiffClient *client = v->a->client;
+    for (int i = 0; i < f->n_y; i++)
+        f->dy[i] = v->dy[i].values.node ? gradient_dense(f, v->dy[i]) : NONE;
+    return f->status ? OK : client->gradient(client->arg, v->node, f->dy, f->dx);
+}
+
 static Status *op_gradient(Visit *v) {
     Node *node = v->node;
     const Op *op = node->type->op;
     Formula *f = &v->f;
     Str function = called_gradient(v->a, node);
-    if (op && (op->flags & OP_NO_GRADIENT))
+    const Info *info = info_of(v->a, node);
+    if (info->stops || (op && (op->flags & OP_NO_GRADIENT) && !info->own))
         return OK;
-    NEED(function.n || (op && op->grad), NOT_FOUND, "No gradient defined for op: %.*s (node '%.*s')",
+    NEED(info->own || function.n || (op && op->grad), NOT_FOUND, "No gradient defined for op: %.*s (node '%.*s')",
          STR_ARGS(node->type->name), STR_ARGS(node->name));
     TRY(visit_arrays(v));
-    if (function.n)
+    if (info->own)
+        TRY(run_client(v));
+    else if (function.n)
         TRY(run_gradient_function(v, function));
     else
         run_formula(v);

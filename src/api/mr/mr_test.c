@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "api/api_test.h"
+#include "millrace/gradients.h"
+#include "millrace/messages.h"
 #include "tensorflow/c/eager/c_api.h"
 
 static void setup(void) {
@@ -355,6 +357,116 @@ START_TEST(environment) {
 }
 END_TEST
 
+// ---------------------------------------- gradients of a client's own
+
+typedef struct {
+    TF_Graph *graph;
+    int asked;
+} Client;
+
+static TF_Output node_of(TF_Graph *graph, const char *op, const char *name, TF_Output x, TF_Output y) {
+    TF_OperationDescription *desc = TF_NewOperation(graph, op, name);
+    TF_AddInput(desc, x);
+    if (y.oper)
+        TF_AddInput(desc, y);
+    TF_Operation *made = TF_FinishOperation(desc, s);
+    ok();
+    return (TF_Output){made, 0};
+}
+
+// A gradient of Identity that is not its own: 2 dy.
+static void doubled(void *arg, TF_Operation *op, const TF_Output *dys, TF_Output *dxs, TF_Status *status) {
+    Client *client = arg;
+    client->asked++;
+    ck_assert_str_eq(TF_OperationOpType(op), "Identity");
+    TF_OperationDescription *desc = TF_NewOperation(client->graph, "AddV2", "doubled");
+    TF_AddInput(desc, dys[0]);
+    TF_AddInput(desc, dys[0]);
+    dxs[0] = (TF_Output){TF_FinishOperation(desc, status), 0};
+}
+
+static void refuses(void *arg, TF_Operation *op, const TF_Output *dys, TF_Output *dxs, TF_Status *status) {
+    (void)arg, (void)op, (void)dys, (void)dxs;
+    TF_SetStatus(status, TF_UNIMPLEMENTED, "not this one");
+}
+
+static TF_Output placeholder_of(TF_Graph *graph, const char *name) {
+    TF_OperationDescription *desc = TF_NewOperation(graph, "Placeholder", name);
+    TF_SetAttrType(desc, "dtype", TF_FLOAT);
+    TF_Operation *made = TF_FinishOperation(desc, s);
+    ok();
+    return (TF_Output){made, 0};
+}
+
+static float value_at(TF_Graph *graph, TF_Output x, TF_Output wanted) {
+    TF_SessionOptions *options = TF_NewSessionOptions();
+    TF_Session *session = TF_NewSession(graph, options, s);
+    TF_DeleteSessionOptions(options);
+    ok();
+    TF_Tensor *three = mr_tensor_parse("3", TF_FLOAT, s), *result;
+    ok();
+    TF_SessionRun(session, NULL, &x, &three, 1, &wanted, &result, 1, NULL, 0, NULL, s);
+    ok();
+    float value = *(const float *)TF_TensorData(result);
+    TF_DeleteTensor(result);
+    TF_DeleteTensor(three);
+    TF_DeleteSession(session, s);
+    return value;
+}
+
+START_TEST(clients_gradients) {
+    TF_Graph *graph = TF_NewGraph();
+    TF_Output none = {NULL, 0}, x = placeholder_of(graph, "x"), other = placeholder_of(graph, "other");
+    TF_Output same = node_of(graph, "Identity", "same", x, none), y = node_of(graph, "Mul", "y", same, same);
+    Client client = {graph, 0};
+    TF_Output xs[2] = {x, other}, values[2], indices[2], shapes[2];
+    mr_gradients question = {.struct_size = sizeof question, .ys = &y, .num_ys = 1, .xs = xs, .num_xs = 2,
+                             .own = &same.oper, .num_own = 1, .gradient = doubled, .arg = &client,
+                             .values = values, .indices = indices, .shapes = shapes};
+    mr_add_gradients(graph, &question, s);
+    ok();
+    ck_assert_int_eq(client.asked, 1);
+    ck_assert_ptr_null(values[1].oper);
+    ck_assert_ptr_null(indices[0].oper);
+    ck_assert(value_at(graph, x, values[0]) == 12);   // 2 x, doubled
+
+    question.gradient = refuses;
+    mr_add_gradients(graph, &question, s);
+    failed(TF_UNIMPLEMENTED, "not this one");
+
+    question.own = NULL;
+    question.num_own = 0;
+    question.stops = &same.oper;
+    question.num_stops = 1;
+    mr_add_gradients(graph, &question, s);
+    ok();
+    ck_assert_ptr_null(values[0].oper);
+
+    question.struct_size = 0;
+    mr_add_gradients(graph, &question, s);
+    failed(TF_INVALID_ARGUMENT, "struct_size");
+    TF_DeleteGraph(graph);
+}
+END_TEST
+
+START_TEST(tables_of_messages) {
+    mr_field field = {.struct_size = sizeof field};
+    int number = 0, messages = 0;
+    while (mr_message_at((size_t)messages))
+        messages++;
+    ck_assert_int_gt(messages, 50);
+    ck_assert_int_eq(mr_message_field("NodeDef", 0, &field), 1);
+    ck_assert_str_eq(field.name, "name");
+    ck_assert_int_eq(field.kind, MR_FIELD_STRING);
+    ck_assert_int_eq(mr_message_field("NodeDef", 100, &field), 0);
+    ck_assert_int_eq(mr_message_field("Nothing", 0, &field), 0);
+    ck_assert_str_eq(mr_enum_value("RunOptions_TraceLevel", 3, &number), "FULL_TRACE");
+    ck_assert_int_eq(number, 3);
+    ck_assert_ptr_null(mr_enum_value("RunOptions_TraceLevel", 4, &number));
+    ck_assert_ptr_null(mr_enum_value("Nothing", 0, &number));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("millrace.h");
     TCase *tests = tcase_create("all");
@@ -367,6 +479,8 @@ int main(void) {
     tcase_add_test(tests, layers_have_doors);
     tcase_add_test(tests, errors_stay);
     tcase_add_test(tests, environment);
+    tcase_add_test(tests, clients_gradients);
+    tcase_add_test(tests, tables_of_messages);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

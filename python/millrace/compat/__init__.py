@@ -1,0 +1,1 @@
+"""compat — TensorFlow's interfaces by version: `v1` is that of 1.15."""
