@@ -100,7 +100,7 @@ TABLE = {
     },
     "nn": {
         "nn": "*", "math_ops": "sigmoid tanh",
-        "rnn": "dynamic_rnn bidirectional_dynamic_rnn static_rnn static_bidirectional_rnn raw_rnn static_state_saving_rnn",
+        "rnn": "dynamic_rnn bidirectional_dynamic_rnn static_rnn static_bidirectional_rnn",
     },
     "nn.rnn_cell": {"rnn_cell": "RNNCell BasicRNNCell BasicLSTMCell LSTMCell GRUCell MultiRNNCell DropoutWrapper "
                                 "ResidualWrapper DeviceWrapper LSTMStateTuple"},
