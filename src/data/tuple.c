@@ -54,6 +54,8 @@ Status *tuples_push(Tuples *tuples, Tensor *element) {
 }
 
 void tuples_drop(Tuples *tuples, size_t n) {
+    if (!n)
+        return;
     size_t gone = n * (size_t)tuples->width, left = tuples->tensors.n - gone;
     for (size_t i = 0; i < gone; i++)
         tensor_clear(&tuples->tensors.p[i]);

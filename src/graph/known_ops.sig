@@ -21,7 +21,6 @@ BatchCholeskyGrad(l: T, grad: T) -> output: T; T: {float, double}; deprecated(13
 BatchFFT(input: complex64) -> output: complex64; deprecated(15, "use FFT")
 BatchFFT2D(input: complex64) -> output: complex64; deprecated(15, "use FFT2D")
 BatchFFT3D(input: complex64) -> output: complex64; deprecated(15, "use FFT3D")
-BatchFunction(in_tensors: Tin, captured_tensors: Tcaptured) -> out_tensors: Tout; f: func; num_batch_threads: int; max_batch_size: int; batch_timeout_micros: int; max_enqueued_batches: int = 10; allowed_batch_sizes: list(int) = []; container: string = ""; shared_name: string = ""; batching_queue: string = ""; low_priority_max_batch_size: int = 0; low_priority_batch_timeout_micros: int = 0; low_priority_allowed_batch_sizes: list(int) = []; low_priority_max_enqueued_batches: int = 0; mixed_priority_policy: {"low_priority_padding_with_max_batch_size", "low_priority_padding_with_next_allowed_batch_size", "priority_isolation", "priority_merge"} = "low_priority_padding_with_max_batch_size"; batch_padding_policy: {"PAD_UP", "BATCH_DOWN", "MINIMIZE_TPU_COST_PER_REQUEST"} = "PAD_UP"; Tin: list(type) >= 1; Tcaptured: list(type) >= 0; Tout: list(type) >= 1; enable_large_batch_splitting: bool = false; distributed
 BatchIFFT(input: complex64) -> output: complex64; deprecated(15, "use IFFT")
 BatchIFFT2D(input: complex64) -> output: complex64; deprecated(15, "use IFFT2D")
 BatchIFFT3D(input: complex64) -> output: complex64; deprecated(15, "use IFFT3D")

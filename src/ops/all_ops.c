@@ -130,7 +130,7 @@
     X(DeleteRandomSeedGenerator) X(WindowDataset) X(GroupByWindowDataset) X(MapAndBatchDataset) X(CacheDataset) \
     X(CacheDatasetV2) X(AnonymousMemoryCache) X(DummyMemoryCache) X(DeleteMemoryCache) X(TFRecordDataset) \
     X(TFRecordDatasetV2) X(TextLineDataset) X(FixedLengthRecordDataset) X(FixedLengthRecordDatasetV2) \
-    X(GeneratorDataset) X(RandomDataset) X(RandomDatasetV2)
+    X(GeneratorDataset) X(RandomDataset) X(RandomDatasetV2) X(BatchFunction)
 
 #define TRAIN X(_ApplyGradientDescentMatMul) X(_ResourceApplyGradientDescentMatMul) X(_ApplyMomentumMatMul) \
     X(_ResourceApplyMomentumMatMul) X(_ApplyAdamMatMul) X(_ResourceApplyAdamMatMul) \

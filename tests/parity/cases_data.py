@@ -591,3 +591,20 @@ def map_and_batch_fails(tf):
         lambda i: tf.debugging.check_numerics(1.0 / tf.cast(i - 3, tf.float32), "no number"), 3, num_parallel_calls=1))
     element = tf.data.make_one_shot_iterator(ds).get_next()
     return [([element], {}, []), ([element], {}, [], END), ([element], {}, []), ([element], {}, [], END)]
+
+
+# ---- one call for many steps
+
+@script("BatchFunction")
+def batch_function(tf):
+    x, y = tf.placeholder(tf.float32, [None, 2], "x"), tf.placeholder(tf.string, [None], "y")
+    captured = tf.constant([10.0, 20])
+
+    @tf.nondifferentiable_batch_function(2, 4, 1000, allowed_batch_sizes=[2, 4])
+    def both(a, b):
+        return a * 2 + captured, tf.strings.join([b, b])
+    out = list(both(x, y))
+
+    def feed(n):
+        return {x: values(f32, (n, 2)), y: values(string, (n,))}
+    return [(out, feed(1), []), (out, feed(3), []), (out, feed(4), []), (out, feed(5), [], END), (out, {x: values(f32, (2, 2)), y: values(string, (3,))}, [], END)]

@@ -127,11 +127,11 @@ static void cache_clear(Dataset *dataset) {
     resource_release(memory ? &memory->resource : NULL);
 }
 
-// Cells are named by the element and the component, each padded to the width of the largest: ten digits, and those of
-// n_components - 1.
+// Cells are named by the element and the component, each padded with blanks to the width of the largest: seven digits,
+// and those of n_components - 1.
 static void cell_name(int64_t element, int component, int n_components, char name[48]) {
     int width = n_components <= 10 ? 1 : n_components <= 100 ? 2 : n_components <= 1000 ? 3 : 4;
-    snprintf(name, 48, "%10lld_%*d", (long long)element, width, component);
+    snprintf(name, 48, "%7lld_%*d", (long long)element, width, component);
 }
 
 static Status *cache_open(Source *source) {
