@@ -33,9 +33,9 @@ static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *
 }
 
 // The type that the signature promises for a variable input: the op's kernel is chosen by it, unless shapes are all it
-// reads.
+// reads, or the types are the kernel's business.
 static Status *check_types(const Binding *binding, const VariableLocks *locks) {
-    DType wanted = binding->op->flags & OP_FROM_SHAPES ? DT_INVALID : binding_dtype(binding->node);
+    DType wanted = binding->op->flags & (OP_FROM_SHAPES | OP_OTHER_TYPES) ? DT_INVALID : binding_dtype(binding->node);
     for (int i = 0; i < locks->n; i++)
         NEED(wanted == DT_INVALID || locks->uses[i].variable->dtype == wanted, INVALID_ARGUMENT,
              "input %d is a variable of type %s, expected %s", locks->inputs[i],

@@ -80,8 +80,6 @@ CSRSparseMatrixToSparseTensor(sparse_matrix: variant) -> indices: int64, values:
 CSVDataset(filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: output_types) -> handle: variant; output_types: list({float, double, int32, int64, string}) >= 1; output_shapes: list(shape) >= 1; stateful
 CSVDatasetV2(filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: output_types, exclude_cols: int64) -> handle: variant; output_types: list({float, double, int32, int64, string}) >= 1; output_shapes: list(shape) >= 1; stateful
 CTCBeamSearchDecoder(inputs: T, sequence_length: int32) -> decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T; beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float => [t b ?], [b] -> [? 2], [?], [2], [b @top_paths]
-CTCLoss(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: T, gradient: T; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false; T: {float, double} = float => [t b c], [n ?], [n], [b] -> [b], [t b c]
-CTCLossV2(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> loss: float, gradient: float; preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false => [t b c], [n ?], [n], [b] -> [b], [t b c]
 CalibrationStatisticsSaver(args: Tin); Tin: list(type) >= 0; ids: list(string) >= 1; calibration_methods: list(int) >= 1; output_file_path: string; stateful
 CheckPinned(tensor: T) -> output: T; T: type
 ChooseFastestBranchDataset(input_dataset: variant, ratio_numerator: int64, ratio_denominator: int64, other_arguments: Targuments) -> handle: variant; Targuments: list(type) >= 0; num_elements_per_branch: int >= 1; branches: list(func) >= 1; other_arguments_lengths: list(int) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
@@ -341,7 +339,6 @@ MultiDeviceIteratorToStringHandle(multi_device_iterator: resource) -> string_han
 NcclAllReduce(input: T) -> data: T; reduction: {"min", "max", "prod", "sum"}; T: {half, float, double, int32, int64}; num_devices: int; shared_name: string; stateful => X -> X
 NcclBroadcast(input: T) -> output: T; T: {half, float, double, int32, int64}; shape: shape; stateful
 NcclReduce(input: num_devices * T) -> data: T; reduction: {"min", "max", "prod", "sum"}; T: {half, float, double, int32, int64}; num_devices: int >= 1; stateful
-NegTrain(w_in: ref float, w_out: ref float, examples: int32, labels: int32, lr: float); vocab_count: list(int); num_negative_samples: int; stateful; deprecated(19, "no op takes its place")
 NonDeterministicInts(shape: shape_dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful
 NonMaxSuppressionWithOverlaps(overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, score_threshold: float) -> selected_indices: int32 => [n n], [n], [], [], [] -> [?]
 OutfeedDequeue() -> output: dtype; dtype: type; shape: shape; device_ordinal: int = -1; stateful
@@ -350,7 +347,6 @@ OutfeedDequeueTupleV2(device_ordinal: int32) -> outputs: dtypes; dtypes: list(ty
 OutfeedDequeueV2(device_ordinal: int32) -> output: dtype; dtype: type; shape: shape; stateful
 OutfeedEnqueue(input: dtype); dtype: type; stateful
 OutfeedEnqueueTuple(inputs: dtypes); dtypes: list(type) >= 1; stateful
-ParameterizedTruncatedNormal(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype; seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: {int32, int64}; stateful => ~S, 0..1, 0..1, 0..1, 0..1 -> S
 ParseExampleDataset(input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense) -> handle: variant; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; sloppy: bool = false; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 = []; ragged_split_types: list({int32, int64}) >= 0 = []
 ParseExampleDatasetV2(input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense) -> handle: variant; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0; sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; deterministic: string = "default"; ragged_keys: list(string) >= 0 = []; ragged_value_types: list({float, int64, string}) >= 0 = []; ragged_split_types: list({int32, int64}) >= 0 = []
 Prelinearize(input: dtype) -> output: variant; dtype: type; shape: shape = []; layout: list(int) = []
@@ -407,10 +403,7 @@ RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> outpu
 RaggedCross(ragged_values: ragged_values_types, ragged_row_splits: ragged_splits_types, sparse_indices: Nsparse * int64, sparse_values: sparse_values_types, sparse_shape: Nsparse * int64, dense_inputs: dense_types) -> output_values: out_values_type, output_row_splits: out_row_splits_type; Nsparse: int >= 0; input_order: string; hashed_output: bool; num_buckets: int >= 0; hash_key: int; ragged_values_types: list({int64, string}) >= 0; ragged_splits_types: list({int32, int64}) >= 0; sparse_values_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0; out_values_type: {int64, string}; out_row_splits_type: {int32, int64} => -> [?], [?]
 RaggedFillEmptyRows(value_rowids: int64, values: T, nrows: int64, default_value: T) -> output_value_rowids: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64; T: type
 RaggedFillEmptyRowsGrad(reverse_index_map: int64, grad_values: T) -> d_values: T, d_default_value: T; T: type
-RaggedGather(params_nested_splits: PARAMS_RAGGED_RANK * Tsplits, params_dense_values: Tvalues, indices: Tindices) -> output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits, output_dense_values: Tvalues; Tvalues: type; Tindices: {int32, int64}; Tsplits: {int32, int64} = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0 => [?], [? X] -> [?], [? X]
-RaggedRange(starts: T, limits: T, deltas: T) -> rt_nested_splits: Tsplits, rt_dense_values: T; T: {bfloat16, float, double, int32, int64} = int32; Tsplits: {int32, int64} = int64 => (#starts=0)(#limits=0)(#deltas=0)* -> [2], [?] | 0..1:n, 0..1:n, 0..1:n -> [n+1], [?]
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank * Tsplits, output_dense_values: Tvalues; input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: {int32, int64} = int64 => -> [?], *
-RaggedTensorToSparse(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T) -> sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64; RAGGED_RANK: int >= 1; T: type; Tsplits: {int32, int64} = int64 => [?], V:1.. -> [%V #V+@RAGGED_RANK], [%V], [#V+@RAGGED_RANK]
 RaggedTensorToVariant(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> encoded_ragged: variant; RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: {int32, int64} = int64; batched_input: bool => (batched_input)[?], 1.. -> [?] | [?], 1.. -> []
 RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> dense_values_grad: Tvalues; Tvalues: type; Tsplits: {int32, int64} = int64
 RandomCrop(image: T, size: int64) -> output: T; T: {uint8, int8, int16, int32, int64, float, double}; seed: int = 0; seed2: int = 0; stateful; deprecated(8, "use Slice at random offsets")
@@ -496,8 +489,6 @@ RiscTranspose(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32
 RiscTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {bfloat16, half, float, double}
 RiscUnary(x: T) -> y: T; op_type: {"ABL", "CEIL", "COS", "EXP", "FLOOR", "IMAG", "LOG", "NEG", "REAL", "SIGN"}; T: {bfloat16, half, float, double}
 RiscWhile(input: T) -> output: T; T: list(type) >= 0; cond: func; body: func; output_shapes: list(shape) = []; parallel_iterations: int = 10; stateful
-RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64; stateful => *, [], [] -> [3]
-RngSkip(resource: resource, algorithm: int64, delta: int64); stateful => *, [], []
 RpcCall(client: resource, method_name: string, args: Tin, timeout_in_ms: int64) -> future: resource, deleter: variant; Tin: list(type) >= 0; stateful
 RpcCheckStatus(status_or: resource) -> error_code: int64, error: string; stateful
 RpcClient(server_address: string, timeout_in_ms: int64) -> client: resource, method_specs: string; shared_name: string = ""; list_registered_methods: bool = false; stateful
@@ -526,7 +517,6 @@ SerializeSparse(sparse_indices: int64, sparse_values: T, sparse_shape: int64) ->
 SetStatsAggregatorDataset(input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ShutdownDistributedTPU(); stateful
 ShutdownTPUSystem() -> success: bool; stateful
-Skipgram() -> vocab_word: string, vocab_freq: int32, words_per_epoch: int64, current_epoch: int32, total_words_processed: int64, examples: int32, labels: int32; filename: string; batch_size: int; window_size: int = 5; min_count: int = 5; subsample: float = 0.001; stateful; deprecated(19, "no op takes its place")
 SleepDataset(input_dataset: variant, sleep_microseconds: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 SlidingWindowDataset(input_dataset: variant, window_size: int64, window_shift: int64, window_stride: int64) -> handle: variant; drop_remainder: bool = true; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 SnapshotChunkDataset(chunk_file: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; compression: string = ""
@@ -558,11 +548,6 @@ SplitDedupData(input: variant) -> integer_tensor: integer_type, float_tensor: fl
 SqlDataset(driver_name: string, data_source_name: string, query: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 StatefulRandomBinomial(resource: resource, algorithm: int64, shape: S, counts: T, probs: T) -> output: dtype; S: {int32, int64}; T: {half, float, double, int32, int64} = double; dtype: {half, float, double, int32, int64} = int64; stateful
 StatefulStandardNormal(resource: resource, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful; deprecated(29, "use StatefulStandardNormalV2")
-StatefulStandardNormalV2(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful => *, [], ~S -> S
-StatefulTruncatedNormal(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful => *, [], ~S -> S
-StatefulUniform(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = float; shape_dtype: type = int64; stateful => *, [], ~S -> S
-StatefulUniformFullInt(resource: resource, algorithm: int64, shape: shape_dtype) -> output: dtype; dtype: type = uint64; shape_dtype: type = int64; stateful => *, [], ~S -> S
-StatefulUniformInt(resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype) -> output: dtype; dtype: type = int64; shape_dtype: type = int64; stateful => *, [], ~S, [], [] -> S
 StatelessParameterizedTruncatedNormal(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype; S: {int32, int64}; Tseed: {int32, int64} = int64; dtype: {half, float, double}
 StatelessRandomBinomial(shape: S, seed: Tseed, counts: T, probs: T) -> output: dtype; S: {int32, int64}; Tseed: {int32, int64} = int64; T: {half, float, double, int32, int64} = double; dtype: {half, float, double, int32, int64} = int64 => ~S, [2] -> S
 StatelessRandomGammaV2(shape: T, seed: Tseed, alpha: dtype) -> output: dtype; dtype: {half, float, double}; T: {int32, int64}; Tseed: {int32, int64} = int64 => ~S, [2] -> S

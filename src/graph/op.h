@@ -72,6 +72,7 @@ enum {
     OP_TAKES_BACK = 1 << 12,       // gives a value that was put away before, in the buffer that it had then
     OP_RECOMPUTES = 1 << 13,       // the kernel computes what input 0 is, to the bit, from the other inputs alone; the
                                    // node is an alias of input 0 wherever that is still kept
+    OP_OTHER_TYPES = 1 << 14,      // variables are not of the first type attribute's type: the kernel checks theirs
 };
 
 #define BIT(i) (1u << (i))

@@ -52,7 +52,8 @@
     X(DynamicPartition) \
     X(DeepCopy) X(Copy) X(CopyHost) X(InplaceUpdate) X(InplaceAdd) X(InplaceSub) X(ScatterNdNonAliasingAdd) X(Empty) \
     X(UnravelIndex) X(DataFormatDimMap) X(DataFormatVecPermute) X(TensorStridedSliceUpdate) X(PlaceholderV2) \
-    X(Bitcast) X(RaggedTensorToTensor) X(Roll) X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) \
+    X(Bitcast) X(RaggedRange) X(RaggedGather) X(RaggedTensorToSparse) X(RaggedTensorToTensor) X(Roll) \
+    X(ReverseSequence) X(SpaceToDepth) X(DepthToSpace) \
     X(SpaceToBatchND) X(BatchToSpaceND) \
     X(SpaceToBatch) X(BatchToSpace) X(MatrixDiag) X(MatrixDiagV2) X(MatrixDiagV3) X(MatrixDiagPart) \
     X(MatrixDiagPartV2) \
@@ -72,7 +73,7 @@
     X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2) X(MaxPool3D) X(MaxPool3DGrad) \
     X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad) \
     X(LSTMBlockCell) X(LSTMBlockCellGrad) X(BlockLSTM) X(BlockLSTMV2) X(BlockLSTMGrad) X(BlockLSTMGradV2) \
-    X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder)
+    X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder) X(CTCLoss) X(CTCLossV2)
 
 #define STATE X(RefIdentity) X(RefSelect) X(GetSessionHandle) X(GetSessionHandleV2) X(GetSessionTensor) \
     X(DeleteSessionTensor) X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
@@ -149,7 +150,9 @@
     X(ResourceApplyFtrl) X(SparseApplyFtrl) X(ResourceSparseApplyFtrl) X(ApplyFtrlV2) X(ResourceApplyFtrlV2) \
     X(SparseApplyFtrlV2) X(ResourceSparseApplyFtrlV2) X(ApplyAdagradDA) X(ResourceApplyAdagradDA) \
     X(SparseApplyAdagradDA) X(ResourceSparseApplyAdagradDA)
-#define RANDOM X(RandomUniform) X(RandomStandardNormal) X(TruncatedNormal) X(RandomUniformInt) X(RandomShuffle) \
+#define RANDOM X(StatefulUniform) X(StatefulStandardNormalV2) X(StatefulTruncatedNormal) X(StatefulUniformFullInt) \
+    X(StatefulUniformInt) X(RngSkip) X(RngReadAndSkip) X(ParameterizedTruncatedNormal) X(Skipgram) X(NegTrain) \
+    X(RandomUniform) X(RandomStandardNormal) X(TruncatedNormal) X(RandomUniformInt) X(RandomShuffle) \
     X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
     X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \

@@ -191,3 +191,17 @@ one = cell_inputs(f32, None, 2, 3, 4)
 for i, shape in enumerate([(3, 3), (2, 5), (1, 4), (6, 16), None, None, None, (15,)]):
     if shape:
         case("LSTMBlockCell", *[values(f32, shape) if i == j else x for j, x in enumerate(one)], error=True, label="input %d has another shape" % i)
+
+# CTC losses.
+for dtype in (f32, f64):
+    for repeats in (False, True):
+        for merges in (False, True):
+            at = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [2, 0], [2, 1]], i64)
+            case("CTCLoss", values(dtype, (8, 3, 5)), at, ints(1, 1, 3, 2, 0, 0), ints(8, 5, 7), attrs={"preprocess_collapse_repeated": repeats, "ctc_merge_repeated": merges},
+                 const=(), grad=True, tol=1e-4)
+    case("CTCLoss", values(dtype, (2, 2, 4)), np.array([[0, 0], [0, 1], [0, 2], [1, 0]], i64), ints(1, 2, 0, 2), ints(2, 2), attrs={"ignore_longer_outputs_than_inputs": True},
+         const=(), tol=1e-4)
+    case("CTCLoss", values(dtype, (4, 2, 4)), np.array([[0, 0], [0, 1], [1, 0]], i64), ints(1, 3, 2), ints(4, 0), attrs={"ignore_longer_outputs_than_inputs": True}, const=(), tol=1e-4)
+case("CTCLoss", values(f32, (2, 1, 4)), np.array([[0, 0], [0, 1], [0, 2]], i64), ints(1, 2, 0), ints(2), const=(), error=True)
+case("CTCLoss", values(f32, (4, 1, 4)), np.array([[0, 0], [0, 1]], i64), ints(3, 1), ints(4), const=(), error=True)
+case("CTCLoss", values(f32, (4, 2, 4)), np.array([[0, 0]], i64), ints(1), ints(4, 4), const=(), error=True)

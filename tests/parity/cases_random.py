@@ -148,3 +148,32 @@ def gamma_gradient(tf):
     alpha = tf.constant([[0.5, 1, 4], [2, 9, 30]], tf.float32)
     drawn = tf.raw_ops.RandomGamma(shape=tf.constant([5]), alpha=alpha, seed=3, seed2=4)
     return [([drawn, tf.gradients(drawn * drawn, alpha)[0]], {}, [])]
+
+
+@script("StatefulUniform", label="a generator in a variable")
+def generator_in_variable(tf):
+    state = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="generator")
+    init = tf.raw_ops.AssignVariableOp(resource=state, value=tf.constant([5, 1 << 40, -7], tf.int64))
+    shape, one = tf.constant([3, 5], tf.int64), tf.constant(1, tf.int64)
+    draws = [tf.raw_ops.StatefulUniform(resource=state, algorithm=one, shape=shape, dtype=kind) for kind in (tf.float32, tf.float64, tf.float16)]
+    draws.append(tf.raw_ops.StatefulStandardNormalV2(resource=state, algorithm=one, shape=shape, dtype=tf.float32))
+    draws.append(tf.raw_ops.StatefulTruncatedNormal(resource=state, algorithm=one, shape=shape, dtype=tf.float64))
+    draws += [tf.raw_ops.StatefulUniformFullInt(resource=state, algorithm=one, shape=shape, dtype=kind) for kind in (tf.int32, tf.int64, tf.uint32, tf.uint64)]
+    draws += [tf.raw_ops.StatefulUniformInt(resource=state, algorithm=one, shape=shape, minval=tf.constant(-3, kind), maxval=tf.constant(100, kind))
+              for kind in (tf.int32, tf.int64)]
+    skip = tf.raw_ops.RngSkip(resource=state, algorithm=one, delta=tf.constant(11, tf.int64))
+    read = tf.raw_ops.RngReadAndSkip(resource=state, alg=tf.constant(1), delta=tf.constant(5, tf.uint64))
+    value = tf.raw_ops.ReadVariableOp(resource=state, dtype=tf.int64)
+    steps = [([], {}, [init])]
+    for draw in draws:
+        steps += [([draw], {}, []), ([value], {}, [])]
+    return steps + [([], {}, [skip]), ([value], {}, []), ([read], {}, []), ([value], {}, [])]
+
+
+@script("ParameterizedTruncatedNormal", label="shapes and bounds")
+def truncated_normal_shapes(tf):
+    x = tf.raw_ops.ParameterizedTruncatedNormal(shape=tf.constant([4, 500]), means=tf.constant([0.0, 3.0, -2.0, 9.0]), stdevs=tf.constant([1.0, 0.5, 2.0, 1.0]),
+                                                minvals=tf.constant([-1.0, 5.0, -100.0, 0.0]), maxvals=tf.constant([2.0, 9.0, -1.0, 0.5]), seed=3, seed2=4)
+    low, high = tf.reduce_min(x, 1) >= [-1.0, 5.0, -100.0, 0.0], tf.reduce_max(x, 1) <= [2.0, 9.0, -1.0, 0.5]
+    mean = tf.round(tf.reduce_mean(x, 1) * 4)
+    return [([low, high], {}, []), ([x], {}, [], {"loose": True}), ([mean], {}, [], {"loose": True})]

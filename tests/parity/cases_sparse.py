@@ -91,3 +91,28 @@ for dtype in SETS:
 case("DenseToDenseSetOperation", values(i32, (2, 3)), values(i32, (3, 3)), attrs={"set_operation": "union"}, const=(), error=True)
 case("DenseToDenseSetOperation", values(i32, (3,)), values(i32, (3,)), attrs={"set_operation": "union"}, const=(), error=True)
 case("SetSize", np.array([[0, 1], [0, 0]], i64), ints(1, 2), ints(2, 2, dtype=i64), const=(), error=True)
+
+# Ragged tensors.
+for dtype in (i32, i64, f32, f64, bfloat16):
+    if dtype is None:
+        continue
+    for starts, limits, deltas in [([0, 5, 8], [3, 5, 12], 1), (0, 4, 1), ([3, 0], 0, [-1, 2]), ([1, 2], [8, 9], [3, 2]), ([], [], [])]:
+        for splits in ("int32", "int64"):
+            case("RaggedRange", *(np.array(x, dtype) for x in (starts, limits, deltas)), attrs={"Tsplits": splits}, const=())
+case("RaggedRange", np.array(0, f32), np.array([1.7, 0.3], f32), np.array(0.1, f32), const=())
+case("RaggedRange", ints(0), ints(3), ints(0), const=(), error=True)
+case("RaggedRange", ints(0, 1), ints(3), ints(1), const=(), error=True)
+for splits in (i32, i64):
+    one, two = ints(0, 2, 2, 5, dtype=splits), ints(0, 1, 1, 4, 6, 6, dtype=splits)
+    for dtype in present([f32, i32, f16, c64, boolean, string]):
+        for chosen, rank in [(ints(2, 0, 2, dtype=i64), 1), (ints(1), 1), (np.array([[0, 2], [1, 1]], i32), 2), (np.zeros((0,), i64), 1), (np.array(2, i32), 0)]:
+            case("RaggedGather", [one], values(dtype, (5,)), chosen, attrs={"OUTPUT_RAGGED_RANK": rank}, const=(), grad=dtype == f32 and rank == 1 and chosen.size > 0, ys=(1,))
+            case("RaggedGather", [one, two], values(dtype, (6, 2)), chosen, attrs={"OUTPUT_RAGGED_RANK": rank + 1}, const=())
+        case("RaggedTensorToSparse", [one], values(dtype, (5,)), const=(), grad=dtype == f32, ys=(1,))
+        case("RaggedTensorToSparse", [one, two], values(dtype, (6,)), const=())
+        case("RaggedTensorToSparse", [one, two], values(dtype, (6, 2, 2)), const=())
+        case("RaggedTensorToSparse", [ints(0, 0, dtype=splits)], values(dtype, (0, 3)), const=())
+case("RaggedGather", [ints(0, 2, 5)], values(f32, (5,)), ints(2), attrs={"OUTPUT_RAGGED_RANK": 1}, const=(), error=True)
+case("RaggedGather", [ints(0, 2, 6)], values(f32, (5,)), ints(1), attrs={"OUTPUT_RAGGED_RANK": 1}, const=(), error=True)
+case("RaggedTensorToSparse", [ints(0, 3, 2, 5)], values(f32, (5,)), const=(), error=True)
+case("RaggedTensorToSparse", [ints(1, 3, 5)], values(f32, (5,)), const=(), error=True)
