@@ -31,7 +31,7 @@ typedef struct {
     int (*run)(int argc, char **argv);
 } Command;
 
-extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_server;
+extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_convert, command_server;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -66,6 +66,7 @@ bool write_file(const char *path, const void *bytes, size_t size);
 // A tensor out of a file: .npy, or IDX (gzip or plain), with a range behind it: "a.npy", "images.gz[0:2]".
 TF_Tensor *read_tensor(const char *path);
 TF_Tensor *npy_tensor(const char *path, const char *bytes, size_t size);   // of the bytes of a .npy file
+char *npy_bytes(const char *path, const TF_Tensor *tensor, size_t *size);   // the same, written; NULL after a message
 bool write_npy(const char *path, const TF_Tensor *tensor);
 // The range of its first dimension; takes the tensor. NULL after a message.
 TF_Tensor *slice_tensor(const char *path, TF_Tensor *tensor, int64_t first, int64_t last);

@@ -40,6 +40,7 @@ TF_Tensor *column_rows(const Column *column, const int32_t *order, int64_t n) {
 bool columns_add(Columns *columns, const char *name, TF_Tensor *tensor) {
     const char *why = !tensor                          ? "can't be read"
                       : columns->n == MOST_EDGES       ? "is one column too many"
+                      : columns->any_shape             ? NULL
                       : TF_NumDims(tensor) < 1         ? "has no rows"
                       : columns->n && TF_Dim(tensor, 0) != columns->rows ? "has another number of rows than the column before it"
                                                                          : NULL;
@@ -52,7 +53,7 @@ bool columns_add(Columns *columns, const char *name, TF_Tensor *tensor) {
     Column *column = &columns->columns[columns->n++];
     snprintf(column->name, sizeof column->name, "%s", name);
     column->tensor = tensor;
-    columns->rows = TF_Dim(tensor, 0);
+    columns->rows = TF_NumDims(tensor) ? TF_Dim(tensor, 0) : 1;
     return true;
 }
 
@@ -276,7 +277,7 @@ static bool read_entry(Columns *columns, const char *file, size_t n, const char 
     return tensor && columns_add(columns, name, tensor);
 }
 
-static bool read_npz(Columns *columns, const char *file, size_t n) {
+bool npz_read(Columns *columns, const char *file, size_t n) {
     size_t end = n >= 22 ? n - 22 : 0;
     while (end > 0 && memcmp(file + end, "PK\5\6", 4) != 0 && n - end < 66000)
         end--;
@@ -313,7 +314,7 @@ static bool read_one(Columns *columns) {
     char *file = read_file(path, &n);
     bool done = file != NULL;
     if (done && n >= 4 && memcmp(file, "PK", 2) == 0)
-        done = read_npz(columns, file, n);
+        done = npz_read(columns, file, n);
     else if (done && (ends_with(path, ".csv") || ends_with(path, ".csv.gz")))
         done = csv_read(columns, file, n);
     else if (done && strstr(path, "tfrecord"))

@@ -13,6 +13,7 @@ typedef struct {
     Column columns[MOST_EDGES];
     int n;
     int64_t rows;
+    bool any_shape;      // they are arrays, no columns of one length
 } Columns;
 
 // A folder's classes are its folders in the order of their names: columns "image" (the bytes of a file), "label" and "path".

@@ -171,7 +171,7 @@ TF_Tensor *npy_tensor(const char *path, const char *bytes, size_t size) {
     return make_tensor(path, dtype, dims, rank, bytes + at + length, size - at - length);
 }
 
-bool write_npy(const char *path, const TF_Tensor *tensor) {
+char *npy_bytes(const char *path, const TF_Tensor *tensor, size_t *out_size) {
     char descr[8] = "", shape[256] = "", header[512];
     TF_DataType dtype = TF_TensorType(tensor);
     for (int i = 0; i < N_NPY_TYPES; i++)
@@ -182,7 +182,7 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
         strcpy(descr, "<c16");
     if (!*descr) {
         fail("%s: tensors of %s have no .npy form", path, mr_dtype_name(dtype));
-        return false;
+        return NULL;
     }
     int rank = TF_NumDims(tensor);
     for (int i = 0; i < rank; i++)
@@ -194,7 +194,7 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
     char *file = malloc(size);
     if (!file) {
         fail("%s: out of memory", path);
-        return false;
+        return NULL;
     }
     static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
     memcpy(file, magic, sizeof magic);
@@ -205,7 +205,14 @@ bool write_npy(const char *path, const TF_Tensor *tensor) {
     file[10 + padded - 1] = '\n';
     if (bytes)
         memcpy(file + 10 + padded, TF_TensorData(tensor), bytes);
-    bool done = write_file(path, file, size);
+    *out_size = size;
+    return file;
+}
+
+bool write_npy(const char *path, const TF_Tensor *tensor) {
+    size_t size;
+    char *file = npy_bytes(path, tensor, &size);
+    bool done = file && write_file(path, file, size);
     free(file);
     return done;
 }

@@ -46,9 +46,9 @@ MR_EXPORT const char *mr_dtype_name(TF_DataType dtype);
 MR_EXPORT TF_DataType mr_dtype_find(const char *name);
 
 /* Reads a message of TensorFlow's in its text form, as in files called .pbtxt, and writes it in its binary form into an empty
- * buffer. `message`: "GraphDef", "SavedModel", "MetaGraphDef" or "FunctionDef". */
-MR_EXPORT void mr_message_parse(const char *message, const char *text, size_t length, TF_Buffer *out,
-                                TF_Status *status);
+ * buffer; and the way back. `message`: "GraphDef", "SavedModel", "MetaGraphDef" or "FunctionDef". */
+MR_EXPORT void mr_message_parse(const char *message, const char *text, size_t length, TF_Buffer *out, TF_Status *status);
+MR_EXPORT void mr_message_print(const char *message, const void *bytes, size_t length, TF_Buffer *out, TF_Status *status);
 
 /* Calculates a call of an op, "Sum([[1 2] [3 4]], 0; keep_dims=true)": arguments are tensors as text, calls, and lists of
  * them in braces. Gives the number of results, of which at most `most` are stored (release them with TF_DeleteTensor);

@@ -44,23 +44,44 @@ TF_DataType mr_dtype_find(const char *name) {
 
 // ---------------------------------------- messages
 
-static Status *parse_message(Str name, Str text, TF_Buffer *out) {
+static Status *message_type(Str name, const MessageType **out) {
     static const MessageType *const TYPES[] = {&message_GraphDef, &message_SavedModelProto, &message_MetaGraphDef,
                                                &message_FunctionDef};
     static const char *const NAMES[] = {"GraphDef", "SavedModel", "MetaGraphDef", "FunctionDef"};
-    AUTO(arena) Arena arena = {0};
-    AUTO(text) Text bytes = {0};
-    for (int i = 0; i < 4; i++) {
-        void *message;
-        if (!str_is(name, NAMES[i]))
-            continue;
-        TRY(proto_parse(&arena, TYPES[i], text, &message));
-        TRY(proto_encode(TYPES[i], message, &bytes));
-        return buffer_fill(out, &bytes);
-    }
+    for (int i = 0; i < 4; i++)
+        if (str_is(name, NAMES[i])) {
+            *out = TYPES[i];
+            return OK;
+        }
     FAIL(INVALID_ARGUMENT,
          "'%.*s' is no message that can be read as text: GraphDef, SavedModel, MetaGraphDef and FunctionDef are",
          STR_ARGS(name));
+}
+
+static Status *parse_message(Str name, Str text, TF_Buffer *out) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text bytes = {0};
+    const MessageType *type;
+    void *message;
+    TRY(message_type(name, &type));
+    TRY(proto_parse(&arena, type, text, &message));
+    TRY(proto_encode(type, message, &bytes));
+    return buffer_fill(out, &bytes);
+}
+
+static Status *print_message(Str name, Str bytes, TF_Buffer *out) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text text = {0};
+    const MessageType *type;
+    void *message;
+    TRY(message_type(name, &type));
+    TRY(proto_decode(&arena, type, bytes, &message));
+    TRY(proto_print(type, message, &text));
+    return buffer_fill(out, &text);
+}
+
+void mr_message_print(const char *message, const void *bytes, size_t length, TF_Buffer *out, TF_Status *status) {
+    api_set(status, print_message(str_of(message), (Str){bytes, length}, out));
 }
 
 void mr_message_parse(const char *message, const char *text, size_t length, TF_Buffer *out, TF_Status *status) {
