@@ -27,6 +27,7 @@ struct Puller {
     bool driven, waits;          // somebody drives; the source has promised to wake
     bool woken;                  // it has, while somebody drives
     bool left;                   // by its owner
+    int users;                   // that may ask for an element yet
     Tensor *element;             // whoever drives fills it
 };
 
@@ -41,14 +42,38 @@ static void puller_free(Puller *puller) {
     free(puller);
 }
 
-Puller *puller_retain(Puller *puller) {
+static Puller *hold(Puller *puller) {
     atomic_fetch_add_explicit(&puller->references, 1, memory_order_relaxed);
     return puller;
 }
 
-void puller_release(Puller *puller) {
-    if (puller && atomic_fetch_sub_explicit(&puller->references, 1, memory_order_acq_rel) == 1)
+static void let_go(Puller *puller) {
+    if (atomic_fetch_sub_explicit(&puller->references, 1, memory_order_acq_rel) == 1)
         puller_free(puller);
+}
+
+// With nobody left to ask, what goes on in the background is for nobody.
+static bool is_idle(const Puller *puller) REQUIRES(puller->lock) {
+    return puller->left && !puller->first && !puller->users;
+}
+
+Puller *puller_retain(Puller *puller) {
+    mutex_lock(&puller->lock);
+    puller->users++;
+    mutex_unlock(&puller->lock);
+    return hold(puller);
+}
+
+void puller_release(Puller *puller) {
+    if (!puller)
+        return;
+    mutex_lock(&puller->lock);
+    puller->users--;
+    bool idle = is_idle(puller);
+    mutex_unlock(&puller->lock);
+    if (idle)
+        cancellation_cancel(&puller->pipeline->cancellation, NULL);
+    let_go(puller);
 }
 
 void puller_leave(Puller *puller) {
@@ -56,11 +81,11 @@ void puller_leave(Puller *puller) {
         return;
     mutex_lock(&puller->lock);
     puller->left = true;
-    bool idle = !puller->first;
+    bool idle = is_idle(puller);
     mutex_unlock(&puller->lock);
     if (idle)
         cancellation_cancel(&puller->pipeline->cancellation, NULL);
-    puller_release(puller);
+    let_go(puller);
 }
 
 const Dataset *puller_dataset(const Puller *puller) {
@@ -105,11 +130,11 @@ static void finish(Request *request, Status *status, Tensor *element) {
     request->done(request->arg, status, element);
     free(request);
     mutex_lock(&puller->lock);
-    bool idle = puller->left && !puller->first;
+    bool idle = is_idle(puller);
     mutex_unlock(&puller->lock);
     if (idle)
         cancellation_cancel(&puller->pipeline->cancellation, NULL);
-    puller_release(puller);
+    let_go(puller);
 }
 
 static Status *cancelled_status(const Request *request) {
@@ -135,13 +160,13 @@ static void cancelled(void *arg) {
 static void wake(void *arg);
 
 static void drop_wake(void *arg) {
-    puller_release(arg);
+    let_go(arg);
 }
 
 static Status *pull_for(Puller *puller, const Request *request, Pulled *how) {
     const StepContext *context = request->context;
     Pull pull = {.cancellation = context->cancellation, .deadline = context->deadline, .depth = context->depth,
-                 .trace = context->trace, .wake = {wake, drop_wake, puller_retain(puller)}};
+                 .trace = context->trace, .wake = {wake, drop_wake, hold(puller)}};
     Status *status = source_next(puller->source, &pull, puller->element, how);
     if (status || *how != PULLED_LATER)
         atomic_fetch_sub_explicit(&puller->references, 1, memory_order_acq_rel);  // whoever drives holds another
@@ -189,7 +214,7 @@ static void drive(void *arg) {
     Puller *puller = arg;
     while (serve(puller)) {
     }
-    puller_release(puller);
+    let_go(puller);
 }
 
 static void drive_elsewhere(Puller *puller) {
@@ -208,7 +233,7 @@ static void wake(void *arg) {
     if (mine)
         drive_elsewhere(puller);
     else
-        puller_release(puller);
+        let_go(puller);
 }
 
 // Its own element on its own thread; what came meanwhile is for another.
@@ -223,7 +248,7 @@ static void drive_once(Puller *puller) {
             return;
         }
     }
-    puller_release(puller);
+    let_go(puller);
 }
 
 void puller_next(Puller *puller, const StepContext *context, PullerDone *done, void *arg) {
@@ -232,13 +257,13 @@ void puller_next(Puller *puller, const StepContext *context, PullerDone *done, v
         done(arg, OUT_OF_MEMORY, NULL);
         return;
     }
-    *request = (Request){.puller = puller_retain(puller), .context = context, .done = done, .arg = arg};
+    *request = (Request){.puller = hold(puller), .context = context, .done = done, .arg = arg};
     bool late = false;
     if (context->cancellation) {
         request->watched = cancellation_watch(context->cancellation, &request->watch, cancelled, request);
         late = !request->watched;
     }
-    puller_retain(puller);
+    hold(puller);
     mutex_lock(&puller->lock);
     request->cancelled |= late;
     late = request->cancelled;
@@ -257,5 +282,5 @@ void puller_next(Puller *puller, const StepContext *context, PullerDone *done, v
     if (mine)
         drive_once(puller);
     else
-        puller_release(puller);
+        let_go(puller);
 }

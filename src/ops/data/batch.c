@@ -116,7 +116,13 @@ static Status *copy_corner(const Tensor *row, const Shape *shape, char *to) {
 
 static Status *fill_with(const Tensor *value, const Tensor *out) {
     int64_t n = tensor_count(out);
-    size_t bytes = dtype_size(out->dtype);
+    size_t bytes = dtype_size(out->dtype), all = (size_t)n * bytes;
+    if (dtype_is_plain(out->dtype) && n) {  // what is there is doubled
+        memcpy(out->data, value->data, bytes);
+        for (size_t done = bytes; done < all; done *= 2)
+            memcpy((char *)out->data + done, out->data, done < all - done ? done : all - done);
+        return OK;
+    }
     for (int64_t i = 0; i < n; i++) {
         Tensor one = {.data = (char *)out->data + (size_t)i * bytes, .dtype = out->dtype, .shape = SCALAR_SHAPE};
         TRY(tensor_copy_elements(value, &one));

@@ -108,6 +108,8 @@ static void cancelled(void *arg) {
     bool mine = task->listed;
     if (mine)
         take_off(queue, task);
+    if (mine && !queue->first && queue->timed)
+        condition_notify_all(&queue->changed);  // nobody is left to wait for
     mutex_unlock(&queue->lock);
     if (mine)
         finish(task, cancelled_status(task));
