@@ -20,6 +20,11 @@ FALLIBLE Status *summary_text(Arena *arena, Str tag, const Tensor *text, Summary
 // tags are TAG/audio or TAG/audio/0, TAG/audio/1 ... `*out_n`: how many.
 FALLIBLE Status *summary_audio(Arena *arena, Str tag, const Tensor *sounds, float rate, int64_t most,
                                Summary_Value **out, size_t *out_n);
+// Pictures [batch height width channels] of uint8, half, float or double, channels 1, 3 or 4, as PNG files: at most `most` values,
+// whose tags are TAG/image or TAG/image/0, TAG/image/1 ... Floats are scaled to bytes; a pixel that is not finite has the
+// colour `bad`, a vector of uint8. UNIMPLEMENTED without libpng.
+FALLIBLE Status *summary_pictures(Arena *arena, Str tag, const Tensor *pictures, const Tensor *bad, int64_t most,
+                                  Summary_Value **out, size_t *out_n);
 // An encoded picture (PNG, JPEG, GIF) of that size; channels 1 to 4.
 FALLIBLE Status *summary_image(Arena *arena, Str tag, Str encoded, int64_t height, int64_t width, int channels,
                                Summary_Value *out);

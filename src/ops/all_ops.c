@@ -170,7 +170,13 @@
     X(NonMaxSuppression) X(NonMaxSuppressionV2) X(NonMaxSuppressionV3) X(NonMaxSuppressionV4) X(NonMaxSuppressionV5) \
     X(CombinedNonMaxSuppression) \
     X(DecodeJpeg) X(DecodeAndCropJpeg) X(DecodePng) X(DecodeBmp) X(DecodeGif) X(DecodeImage) X(ExtractJpegShape) \
-    X(EncodeJpeg) X(EncodeJpegVariableQuality) X(EncodePng)
+    X(EncodeJpeg) X(EncodeJpegVariableQuality) X(EncodePng) \
+    X(ResizeArea) X(ResizeBicubic) X(ResizeBicubicGrad) X(ScaleAndTranslate) X(ScaleAndTranslateGrad) \
+    X(CropAndResizeGradImage) X(CropAndResizeGradBoxes) X(NonMaxSuppressionWithOverlaps) X(RGBToHSV) X(HSVToRGB) \
+    X(AdjustHue) X(AdjustSaturation) X(AdjustContrastv2) X(DrawBoundingBoxes) X(DrawBoundingBoxesV2) \
+    X(SampleDistortedBoundingBox) X(SampleDistortedBoundingBoxV2) X(StatelessSampleDistortedBoundingBox) X(RandomCrop) \
+    X(ExtractGlimpse) X(ExtractGlimpseV2) X(ImageProjectiveTransformV2) X(ImageProjectiveTransformV3) \
+    X(ExtractImagePatches)
 #define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
     X(IRFFT3D)
 #define SPARSE X(SparseTensorDenseMatMul) X(SparseMatMul) X(SparseReshape) X(SparseFillEmptyRows) \
@@ -186,8 +192,10 @@
     X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
     X(MatchingFiles) X(ScalarSummary) X(HistogramSummary) X(TensorSummary) X(TensorSummaryV2) X(AudioSummary) X(AudioSummaryV2) \
+    X(ImageSummary) \
     X(MergeSummary) X(SummaryWriter) X(CreateSummaryFileWriter) X(FlushSummaryWriter) X(CloseSummaryWriter) X(WriteSummary) \
-    X(WriteScalarSummary) X(WriteHistogramSummary) X(WriteRawProtoSummary) X(WriteGraphSummary) X(WriteAudioSummary)
+    X(WriteScalarSummary) X(WriteHistogramSummary) X(WriteRawProtoSummary) X(WriteGraphSummary) X(WriteAudioSummary) \
+    X(WriteImageSummary)
 #define INPUT X(WholeFileReader) X(WholeFileReaderV2) X(IdentityReader) X(IdentityReaderV2) X(TextLineReader) \
     X(TextLineReaderV2) X(TFRecordReader) X(TFRecordReaderV2) X(FixedLengthRecordReader) \
     X(FixedLengthRecordReaderV2) X(ReaderRead) X(ReaderReadV2) X(ReaderReadUpTo) X(ReaderReadUpToV2) \

@@ -295,3 +295,194 @@ case("EncodePng", picture(5, 6, 5), error=True)
 case("EncodePng", picture(5, 6, 3)[0], error=True)
 case("EncodePng", picture(0, 6, 3), error=True)
 case("EncodePng", picture(5, 6, 3), attrs=dict(compression=10), error=True)
+
+# ---------------------------------------- sizes
+
+SIZED = [d for d in (i8, u8, i16, u16, i32, i64, f16, f32, f64, bfloat16) if d is not None]
+SIZES = [((1, 4, 5, 3), (7, 9)), ((2, 7, 6, 1), (3, 4)), ((1, 1, 1, 2), (3, 1)), ((1, 9, 3, 4), (1, 1)), ((3, 5, 8, 3), (5, 8)),
+         ((1, 40, 30, 3), (17, 51)), ((0, 4, 4, 3), (2, 2)), ((1, 6, 6, 3), (12, 3))]
+for op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "ResizeArea"):
+    ways = [dict(align_corners=False), dict(align_corners=True)]
+    if op != "ResizeArea":
+        ways.append(dict(half_pixel_centers=True))
+    for shape, size in SIZES:
+        for attrs in ways:
+            for kind in SIZED if shape[1] == 4 else [u8, f32]:
+                differentiable = op in ("ResizeBicubic", "ResizeBilinear") and kind in (f32, f64) or op == "ResizeNearestNeighbor" and kind == f32
+                case(op, values(kind, shape, -100, 100), ints(*size), attrs=attrs, const=(1,), grad=differentiable and 0 not in shape)
+    case(op, values(f32, (1, 4, 4)), ints(2, 2), error=True)
+    case(op, values(f32, (1, 4, 4, 1)), ints(0, 2), error=True)
+    case(op, values(f32, (1, 4, 4, 1)), ints(-1, 2), error=True)
+    case(op, values(f32, (1, 0, 4, 1)), ints(1, 2), error=True)
+    case(op, values(f32, (1, 4, 4, 1)), ints(1, 2, 3), error=True)
+for op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor"):
+    case(op, values(f32, (1, 4, 4, 1)), ints(2, 2), attrs=dict(align_corners=True, half_pixel_centers=True), error=True)
+for kind in (f32, f64):
+    for attrs in (dict(), dict(align_corners=True), dict(half_pixel_centers=True)):
+        case("ResizeBicubicGrad", values(f32, (2, 7, 5, 3)), values(kind, (2, 4, 6, 3)), attrs=attrs)
+        case("ResizeBilinearGrad", values(f32, (2, 7, 5, 3)), values(kind, (2, 4, 6, 3)), attrs=attrs)
+
+KERNELS = ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic")
+MOVES = [((2.0, 3.0), (0.0, 0.0)), ((0.5, 0.3), (0.0, 0.0)), ((1.0, 1.0), (1.5, -2.25)), ((1.7, 0.4), (-1.0, 3.0)), ((1.0, 1.0), (100.0, 0.0))]
+for kind_name in KERNELS:
+    for antialias in (True, False):
+        for scale, move in MOVES:
+            case("ScaleAndTranslate", values(f32, (2, 9, 7, 3)), ints(6, 11), np.array(scale, f32), np.array(move, f32), const=(1,),
+                 attrs=dict(kernel_type=kind_name, antialias=antialias), grad=True)
+for kind in SIZED:
+    case("ScaleAndTranslate", values(kind, (1, 5, 6, 2), -50, 50), ints(7, 4), np.array([1.4, 0.7], f32), np.array([0.5, 0.25], f32), const=(1,))
+case("ScaleAndTranslate", values(f32, (1, 5, 6, 2)), ints(7, 4), np.array([0, 1], f32), np.array([0, 0], f32), const=(1,), error=True)
+case("ScaleAndTranslate", values(f32, (1, 5, 6, 2)), ints(7, 4), np.array([1, 1], f32), np.array([0, 0], f32), const=(1,), attrs=dict(kernel_type="none"), error=True)
+case("ScaleAndTranslate", values(f32, (1, 5, 6, 2)), ints(7, 4), np.array([1, 1, 1], f32), np.array([0, 0], f32), const=(1,), error=True)
+case("ScaleAndTranslateGrad", values(f32, (1, 5, 6, 2)), values(f32, (1, 3, 4, 2)), np.array([1.5, 1.5], f32), np.array([0, 0], f32))
+
+BOXES = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], [-0.3, 0.5, 0.5, 1.4], [0.8, 0.8, 0.2, 0.1], [0.5, 0.5, 0.5, 0.5]], f32)
+WHICH = np.array([0, 1, 1, 0, 1], i32)
+for method in ("bilinear", "nearest"):
+    for size in ((3, 4), (1, 1), (8, 2)):
+        for kind in (u8, u16, i8, i16, i32, i64, f16, f32, f64):
+            case("CropAndResize", values(kind, (2, 6, 7, 3), -40, 40), BOXES, WHICH, ints(*size), attrs=dict(method=method, extrapolation_value=7.0),
+                 const=(3,), grad=kind == f32 and method == "bilinear", tol=2e-4 if kind == f32 else None)
+        for kind in ("float32", "float64", "half"):
+            case("CropAndResizeGradImage", values(f32, (5,) + size + (3,)), BOXES, WHICH, ints(2, 6, 7, 3), const=(3,), attrs=dict(T=kind, method=method))
+for kind in (u8, u16, i8, i16, i32, i64, f16, f32, f64):
+    for size in ((3, 4), (1, 1)):
+        case("CropAndResizeGradBoxes", values(f32, (5,) + size + (3,)), values(kind, (2, 6, 7, 3), -9, 9), BOXES, WHICH)
+case("CropAndResizeGradImage", values(f32, (5, 2, 2, 3)), BOXES, WHICH + 1, ints(2, 6, 7, 3), const=(3,), attrs=dict(T="float32"), error=True)
+case("CropAndResizeGradImage", values(f32, (5, 2, 2, 2)), BOXES, WHICH, ints(2, 6, 7, 3), const=(3,), attrs=dict(T="float32"), error=True)
+case("CropAndResizeGradBoxes", values(f32, (4, 2, 2, 3)), values(f32, (2, 6, 7, 3)), BOXES, WHICH, error=True)
+
+# ---------------------------------------- colours
+
+for kind in [d for d in (f32, f64, f16, bfloat16) if d is not None]:
+    for shape in ((3,), (5, 3), (2, 4, 5, 3), (0, 3), (300, 3)):
+        case("RGBToHSV", values(kind, shape, 0, 1), grad=kind in (f32, f64) and 0 not in shape, tol=1e-4 if kind == f32 else None)
+        case("HSVToRGB", values(kind, shape, 0, 1))
+    case("RGBToHSV", np.array([[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1], [0.5, 0.5, 0.25]]).astype(kind))
+    case("HSVToRGB", np.array([[0, 0, 0], [1, 1, 1], [0.5, 0, 1], [1.5, 1, 1], [-0.25, 0.5, 2], [1 / 6, 1, 1]]).astype(kind))
+    case("RGBToHSV", values(kind, (5, 4)), error=True)
+for shape in ((1, 1, 3), (4, 5, 3), (2, 7, 3, 3), (0, 4, 3), (60, 50, 3)):
+    for by in (0.0, 0.1, -0.3, 0.9, -1.0, 2.5):
+        case("AdjustHue", values(f32, shape, 0, 1), np.array(by, f32))
+        case("AdjustSaturation", values(f32, shape, 0, 1), np.array(by, f32))
+for shape in ((1, 1, 3), (4, 5, 3), (2, 7, 3, 3), (3, 2, 5, 1), (0, 4, 3), (61, 50, 4), (2, 3, 5, 300), (129, 1, 2)):
+    for by in (0.0, 0.5, 2.0, -1.0):
+        case("AdjustContrastv2", values(f32, shape, 0, 1), np.array(by, f32))
+for op in ("AdjustHue", "AdjustSaturation", "AdjustContrastv2"):
+    case(op, values(f32, (4, 3), 0, 1), np.array(0, f32), error=True)
+    case(op, values(f32, (4, 4, 3), 0, 1), np.array([0], f32), error=True)
+
+# ---------------------------------------- boxes
+
+DRAWN = np.stack([np.concatenate([BOXES, [[0.2, 0.3, 0.4, 0.5], [-1, -1, 2, 2], [2, 2, 3, 3], [-0.5, 0, 0.5, 1], [0, 0, 0, 1], [1, 1, 1, 1], [0, 0.1, 0.9, 0.3]]])] * 2).astype(f32)
+for kind in (f32, f16):
+    for channels in (1, 3, 4):
+        case("DrawBoundingBoxes", values(kind, (2, 9, 13, channels)), DRAWN)
+        for many in (0, 1, 3):
+            case("DrawBoundingBoxesV2", values(kind, (2, 9, 13, channels)), DRAWN, values(f32, (many, 4), 0, 1))
+case("DrawBoundingBoxes", values(f32, (2, 9, 13, 2)), DRAWN, error=True)
+case("DrawBoundingBoxes", values(f32, (1, 9, 13, 3)), DRAWN, error=True)
+case("DrawBoundingBoxesV2", values(f32, (2, 9, 13, 3)), DRAWN, values(f32, (2, 2)), error=True)
+case("DrawBoundingBoxesV2", values(f32, (2, 9, 13, 3)), DRAWN, values(f32, (3,)), error=True)
+
+for kind in (u8, i8, i16, i32, i64):
+    for height, width in ((100, 120), (1, 1), (7, 90)):
+        for seed in range(4):
+            for least in (0.0, 0.1, 0.9):
+                case("StatelessSampleDistortedBoundingBox", np.array([height, width, 3], kind), BOXES[None, :2], np.array(least, f32), ints(seed, 7))
+for attrs in (dict(area_range=[0.5, 0.6]), dict(aspect_ratio_range=[0.2, 5.0]), dict(max_attempts=1), dict(aspect_ratio_range=[50.0, 60.0], max_attempts=3),
+              dict(area_range=[1.0, 1.0], aspect_ratio_range=[1.0, 1.0])):
+    for seed in range(3):
+        case("StatelessSampleDistortedBoundingBox", np.array([480, 640, 3], i32), BOXES[None, :2], np.array(0.3, f32), ints(seed, 3, dtype=i64), attrs=attrs)
+        case("StatelessSampleDistortedBoundingBox", np.array([480, 640, 3], i32), np.zeros((1, 0, 4), f32), np.array(0.3, f32), ints(seed, 3),
+             attrs=dict(use_image_if_no_bounding_boxes=True, **attrs))
+        @script("SampleDistortedBoundingBox", label="%d %s" % (seed, attrs))
+        def distorted(tf, seed=seed, attrs=attrs):
+            both = [tf.raw_ops.SampleDistortedBoundingBox(image_size=[300, 200, 3], bounding_boxes=BOXES[None, :2], seed=seed + 1, seed2=5, **attrs),
+                    tf.raw_ops.SampleDistortedBoundingBoxV2(image_size=np.array([300, 200, 3], i64), bounding_boxes=BOXES[None, :2],
+                                                            min_object_covered=0.4, seed=seed, seed2=6, **attrs)]
+            return [([x for one in both for x in one], {}, [])] * 4
+for attrs in (dict(area_range=[0.5, 1.6]), dict(area_range=[0.0, 1.0]), dict(max_attempts=0), dict(aspect_ratio_range=[1.0]), dict(aspect_ratio_range=[-1.0, 1.0])):
+    case("StatelessSampleDistortedBoundingBox", np.array([48, 64, 3], i32), BOXES[None, :2], np.array(0.3, f32), ints(1, 3), attrs=attrs, error=True)
+case("StatelessSampleDistortedBoundingBox", np.array([48, 64, 3], i32), BOXES[None], np.array(0.3, f32), ints(1, 3), error=True)
+case("StatelessSampleDistortedBoundingBox", np.array([48, 64, 3], i32), np.zeros((1, 0, 4), f32), np.array(0.3, f32), ints(1, 3), error=True)
+case("StatelessSampleDistortedBoundingBox", np.array([48, 64], i32), BOXES[None, :2], np.array(0.3, f32), ints(1, 3), error=True)
+case("StatelessSampleDistortedBoundingBox", np.array([48, -64, 3], i32), BOXES[None, :2], np.array(0.3, f32), ints(1, 3), error=True)
+
+random = rng("suppression")
+CORNERS = np.sort(random.uniform(0, 10, (30, 2, 2)), axis=1).reshape(30, 4).astype(f32)
+SCORES = random.uniform(0, 1, 30).astype(f32)
+low, high = np.maximum(CORNERS[:, None, :2], CORNERS[None, :, :2]), np.minimum(CORNERS[:, None, 2:], CORNERS[None, :, 2:])
+COMMON = np.prod(np.maximum(high - low, 0), axis=2).astype(f32)
+for most in (0, 3, 50):
+    for overlap in (0.0, 0.3, 0.8, 5.0):
+        for least in (-1.0, 0.5):
+            case("NonMaxSuppressionWithOverlaps", COMMON, SCORES, np.array(most, i32), np.array(overlap, f32), np.array(least, f32), const=(2,))
+            if overlap <= 1:
+                thresholds = np.array(overlap, f32), np.array(least, f32)
+                case("NonMaxSuppressionV3", CORNERS, SCORES, np.array(most, i32), *thresholds, const=(2,))
+                case("NonMaxSuppressionV4", CORNERS, SCORES, np.array(most, i32), *thresholds, const=(2,), attrs=dict(pad_to_max_output_size=True))
+                case("NonMaxSuppressionV5", CORNERS, SCORES, np.array(most, i32), *thresholds, np.array(0.4, f32), const=(2,))
+                case("CombinedNonMaxSuppression", CORNERS[None, :, None], np.stack([SCORES, SCORES[::-1] * f32.type(0.93)], 1)[None], np.array(max(most, 1), i32), np.array(9, i32), *thresholds,
+                     const=(2, 3))
+    case("NonMaxSuppression", CORNERS, SCORES, np.array(most, i32), const=(2,))
+    case("NonMaxSuppressionV2", CORNERS, SCORES, np.array(most, i32), np.array(0.4, f32), const=(2,))
+case("NonMaxSuppressionWithOverlaps", COMMON[:20], SCORES, np.array(3, i32), np.array(0.3, f32), np.array(0, f32), const=(2,), error=True)
+case("NonMaxSuppressionWithOverlaps", COMMON, SCORES[:20], np.array(3, i32), np.array(0.3, f32), np.array(0, f32), const=(2,), error=True)
+
+# ---------------------------------------- windows
+
+PLACES = [((0.0, 0.0), (0.0, 0.0)), ((0.3, -0.2), (0.1, 0.6)), ((-1.0, 1.0), (0.9, 0.9)), ((2.0, -3.0), (5.0, 1.0)), ((1.0, 2.0), (3.0, 0.0))]
+for op in ("ExtractGlimpse", "ExtractGlimpseV2"):
+    for centered in (False, True):
+        for normalized in (False, True):
+            for place in PLACES:
+                for size in ((3, 2), (1, 1), (6, 7), (9, 12), (5, 9)):
+                    case(op, values(f32, (2, 6, 7, 3)), ints(*size), np.array(place, f32), const=(1,),
+                         attrs=dict(centered=centered, normalized=normalized, uniform_noise=False, noise="zero"))
+    case(op, values(f32, (2, 6, 7, 3)), ints(2, 2), np.zeros((2, 2), f32), const=(1,), attrs=dict(noise="pink"), error=True)
+    case(op, values(f32, (2, 6, 7, 3)), ints(2, 2), np.zeros((2, 2), f32), const=(1,), attrs=dict(noise="gaussian"), error=True)
+    case(op, values(f32, (2, 6, 7, 3)), ints(2, 2), np.zeros((1, 2), f32), const=(1,), error=True)
+    case(op, values(f32, (2, 6, 7)), ints(2, 2), np.zeros((2, 2), f32), const=(1,), error=True)
+
+SEEN = np.array([[1, 0, 0, 0, 1, 0, 0, 0], [1.2, 0.1, -0.5, -0.2, 0.9, 1.25, 0.01, -0.02]], f32)
+for op in ("ImageProjectiveTransformV2", "ImageProjectiveTransformV3"):
+    last = (np.array(3.5, f32),) if op[-1] == "3" else ()
+    for fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
+        for interpolation in ("NEAREST", "BILINEAR"):
+            for kind in [d for d in (u8, i32, i64, f16, bfloat16, f32, f64) if d is not None]:
+                case(op, values(kind, (2, 5, 6, 3), 0, 90), SEEN, ints(7, 8), *last, const=(2,), attrs=dict(interpolation=interpolation, fill_mode=fill),
+                     grad=kind == f32 and interpolation == "BILINEAR" and fill == "CONSTANT")
+            for numbers in ([1, 0, 5, 0, 1, -7, 0, 0], [0.3, 0, -3, 0, 0.4, 2, 0, 0], [-1, 0, 4, 0, -1, 5, 0, 0], [3, 0, -20, 0, 3, 30, 0, 0], [1, 0, 0, 0, 1, 0, -0.5, 0]):
+                case(op, values(f32, (2, 5, 6, 1)), np.array([numbers], f32), ints(4, 9), *last, const=(2,), attrs=dict(interpolation=interpolation, fill_mode=fill))
+            case(op, values(f32, (1, 1, 1, 2)), np.array([[1, 0, -2, 0, 1, 3, 0, 0]], f32), ints(3, 3), *last, const=(2,), attrs=dict(interpolation=interpolation, fill_mode=fill))
+    case(op, values(f32, (2, 5, 6, 3)), SEEN[:, :7], ints(7, 8), *last, const=(2,), attrs=dict(interpolation="NEAREST"), error=True)
+    case(op, values(f32, (3, 5, 6, 3)), SEEN, ints(7, 8), *last, const=(2,), attrs=dict(interpolation="NEAREST"), error=True)
+    case(op, values(f32, (2, 5, 6, 3)), SEEN, ints(0, 8), *last, const=(2,), attrs=dict(interpolation="NEAREST"), error=True)
+    case(op, values(f32, (2, 5, 6, 3)), SEEN, ints(7, 8, 9), *last, const=(2,), attrs=dict(interpolation="NEAREST"), error=True)
+
+for padding in ("SAME", "VALID"):
+    for size, step, rate in (((3, 3), (1, 1), (1, 1)), ((2, 3), (2, 1), (1, 1)), ((3, 2), (1, 2), (2, 1)), ((1, 1), (3, 3), (1, 1)), ((2, 2), (5, 5), (3, 2))):
+        attrs = dict(ksizes=[1, *size, 1], strides=[1, *step, 1], rates=[1, *rate, 1], padding=padding)
+        for kind in [d for d in (f32, f64, f16, bfloat16, i8, i16, i32, i64, u8, u16, boolean) if d is not None]:
+            case("ExtractImagePatches", values(kind, (2, 7, 6, 3)), attrs=attrs, grad=kind in (f32, f64))
+        case("ExtractImagePatches", values(f32, (0, 7, 6, 3)), attrs=attrs)
+attrs = dict(ksizes=[1, 3, 3, 1], strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID")
+case("ExtractImagePatches", values(f32, (2, 7, 6)), attrs=attrs, error=True)
+case("ExtractImagePatches", values(f32, (2, 7, 6, 3)), attrs=dict(attrs, ksizes=[2, 3, 3, 1]), error=True)
+case("ExtractImagePatches", values(f32, (2, 7, 6, 3)), attrs=dict(attrs, strides=[1, 0, 1, 1]), error=True)
+
+# ---------------------------------------- pictures in summaries
+
+for channels in (1, 3, 4):
+    for most in (1, 2, 5):
+        case("ImageSummary", scalar(b"tag"), np.stack([picture(5, 6, channels, key) for key in range(3)]), attrs=dict(max_images=most))
+        for kind in (f32, f16, f64):
+            for low, high in ((0, 1), (-2, 5), (0, 0), (3, 300), (-1e-8, 1e-9)):
+                case("ImageSummary", scalar(b"tag"), values(kind, (3, 5, 6, channels), low, high), attrs=dict(max_images=most))
+odd = values(f32, (2, 3, 4, 3), -1, 1)
+odd[0, 0, 0, 1], odd[0, 1, 2, 0], odd[1, 2, 3, 2] = np.nan, np.inf, -np.inf
+case("ImageSummary", scalar(b"tag"), odd)
+case("ImageSummary", scalar(b"tag"), odd * np.nan)
+case("ImageSummary", scalar(b"tag"), values(f32, (2, 3, 4, 2)), error=True)
+case("ImageSummary", scalar(b"tag"), values(f32, (0, 3, 4, 3)))

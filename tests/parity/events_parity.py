@@ -42,6 +42,7 @@ def build(graph):
             raw.WriteGraphSummary(writer=writer, step=step, tensor=tf.constant(tf.GraphDef(versions={"producer": 5}).SerializeToString())),
             raw.WriteAudioSummary(writer=writer, step=step, tag="sound", tensor=rng.uniform(-1.2, 1.2, (2, 100)).astype("f"), sample_rate=8000.0),
             raw.WriteAudioSummary(writer=writer, step=step, tag="one", tensor=rng.uniform(-1, 1, (2, 100, 2)).astype("f"), sample_rate=44100.0, max_outputs=1),
+            raw.WriteImageSummary(writer=writer, step=step, tag="pictures", tensor=rng.uniform(-1, 2, (2, 5, 7, 3)).astype("f"), bad_color=[255, 0, 0, 255]),
             raw.WriteRawProtoSummary(writer=writer, step=step, tensor=tf.expand_dims(raw.AudioSummaryV2(tag="v2", tensor=rng.uniform(-1, 1, (4, 10)).astype("f"), sample_rate=8000.0), 0)),
         ]
         flush = raw.FlushSummaryWriter(writer=writer)

@@ -109,6 +109,15 @@ static Status *crop_run(Kernel *k) {
     return OK;
 }
 
+static void crop_grad(Formula *f) {
+    DType type = output_type(f->x[0]);
+    if (type == DT_float || type == DT_half || type == DT_double)
+        f->dx[0] = OpWith("CropAndResizeGradImage",
+                          ATTRS(TYPE_ATTR("T", type), {"method", ATTR_OF_STRING(node_str(f->node, "method"))}), f->dy[0],
+                          f->x[1], f->x[2], ShapeOf(f->x[0]));
+    f->dx[1] = Op("CropAndResizeGradBoxes", f->dy[0], f->x[0], f->x[1], f->x[2]);
+}
+
 const Op op_CropAndResize = {
     .signature = "CropAndResize(image: T, boxes: float, box_ind: int32, crop_size: int32) -> crops: float; "
                  "T: {uint8, uint16, signed_integers, half, float, double}; method: {\"bilinear\", \"nearest\"} = "
@@ -116,5 +125,5 @@ const Op op_CropAndResize = {
     .doc = "Parts of pictures, each brought to one size.",
     .needs = "rank(image) == 4, matrix(boxes), dim(boxes, 1) == 4, vector(box_ind), dim(box_ind, 0) == dim(boxes, 0)",
     .shape = crop_shape, .prepare = crop_prepare, .own_size = sizeof(Cropping), .cpu = ANY_TYPE(crop_run),
-    .host = BIT(3),
+    .host = BIT(3), .grad = crop_grad,
 };

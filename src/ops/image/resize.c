@@ -1,8 +1,9 @@
 // ResizeBilinear, ResizeNearestNeighbor — pictures made larger or smaller, and the gradients.
 //
 // Bilinear: the rows that an output row lies between are spread over its width first, each once, then blended.
+#include "ops/image/resize.h"
+
 #include "loops/cast.h"
-#include "ops/op.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
@@ -27,6 +28,21 @@ typedef struct {
 
 // ---------------------------------------- shapes and places
 
+Status *resize_extents(Shapes *s, int input, int n, int64_t least, Shape *out) {
+    Shape extents;
+    const Tensor *value = s->value[input];
+    for (int64_t i = 0; value && i < tensor_count(value); i++)
+        NEED(tensor_int(value, i) >= least, INVALID_ARGUMENT, "%s dimensions must be %s, got %lld",
+             least ? "output" : "window", least ? "positive" : "0 or more", (long long)tensor_int(value, i));
+    TRY(shapes_input_shape(s, input, &extents));
+    NEED(extents.rank < 0 || extents.rank == n, INVALID_ARGUMENT, "size must have %d elements, got %d", n, extents.rank);
+    for (int i = 0; extents.rank < 0 && i < n; i++)
+        extents.dims[i] = UNKNOWN_DIM;
+    extents.rank = n;
+    *out = extents;
+    return OK;
+}
+
 static Status *size_shape(Shapes *s, bool from_tensor) {
     Shape out = s->in[0], size;
     NEED(out.rank < 0 || out.rank == 4, INVALID_ARGUMENT, "images must be 4-dimensional, got %s", shape_text(&out));
@@ -36,10 +52,7 @@ static Status *size_shape(Shapes *s, bool from_tensor) {
              shape_text(&size));
         size = size.rank < 0 ? SHAPE(UNKNOWN_DIM, UNKNOWN_DIM) : SHAPE(size.dims[1], size.dims[2]);
     } else {
-        TRY(shapes_input_shape(s, 1, &size));
-        NEED(size.rank < 0 || size.rank == 2, INVALID_ARGUMENT, "size must have 2 elements, got %d", size.rank);
-        if (size.rank < 0)
-            size = SHAPE(UNKNOWN_DIM, UNKNOWN_DIM);
+        TRY(resize_extents(s, 1, 2, 1, &size));
     }
     if (out.rank < 0)
         out = SHAPE(UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM, UNKNOWN_DIM);
@@ -51,11 +64,22 @@ static Status *size_shape(Shapes *s, bool from_tensor) {
     s->out[0] = out;
     return OK;
 }
-static Status *resize_shape(Shapes *s) {
+Status *resize_shape(Shapes *s) {
     return size_shape(s, false);
 }
-static Status *like_image_shape(Shapes *s) {
+Status *resize_grad_shape(Shapes *s) {
     return size_shape(s, true);
+}
+
+Status *resize_scale(const Prepare *p, int64_t in, int64_t out, float *out_scale) {
+    const AttrValue *half = node_attr_find(p->node, "half_pixel_centers");
+    bool align = node_bool(p->node, "align_corners");
+    NEED(!align || !half || !half->b, INVALID_ARGUMENT,
+         "If half_pixel_centers is True, align_corners must be False.");
+    NEED(in > 0 && out > 0, INVALID_ARGUMENT, "images must have a height and a width");
+    NEED(in < 1 << 24, INVALID_ARGUMENT, "images are too large: %lld", (long long)in);
+    *out_scale = align && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
+    return OK;
 }
 
 static void find_places(const Node *node, bool nearest, int64_t in, int64_t out, Place *places) {
@@ -183,35 +207,44 @@ static Status *bilinear_run(Kernel *k) {
 
 // ---------------------------------------- gradient of bilinear: dy shared out among four pixels
 
+// Sums are of double where the output is, else of float.
 static Status *bilinear_grad_prepare(Prepare *p) {
     Resize *own = p->own;
     TRY(plan_resize(p, &p->out[0]->shape, &p->in[0]->shape, false, own));
     DType dtype = p->out[0]->dtype;
-    own->casts_back = dtype != DT_float;
+    own->casts_back = dtype != DT_float && dtype != DT_double;
+    own->size = dtype == DT_double ? sizeof(double) : sizeof(float);
     NEED(!own->casts_back || cast_find(DT_float, dtype, &own->from_float), UNIMPLEMENTED, "no kernel for type %s",
          dtype_name(dtype));
     p->scratch = own->casts_back ? (size_t)shape_count(&p->out[0]->shape) * sizeof(float) : 0;
     return OK;
 }
 
+static void add_corner(const Resize *own, const float *dy, float down, float across, char *dx) {
+    if (own->size == sizeof(double))
+        for (int64_t i = 0; i < own->channels; i++)
+            ((double *)(void *)dx)[i] += (double)(dy[i] * down * across);
+    else
+        for (int64_t i = 0; i < own->channels; i++)
+            ((float *)(void *)dx)[i] += dy[i] * down * across;
+}
+
 static void bilinear_grad_images(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Resize *own = work->own;
-    int64_t c = own->channels, image = own->in_h * own->in_w * c;
+    size_t pixel = (size_t)own->channels * own->size, image = (size_t)(own->in_h * own->in_w) * pixel;
     for (int64_t n = first; n < last; n++) {
-        const float *dy = (const float *)(const void *)work->in + n * own->out_h * own->out_w * c;
-        float *dx = (float *)(void *)work->out + n * image;
-        memset(dx, 0, (size_t)image * sizeof *dx);
+        const float *dy = (const float *)(const void *)work->in + n * own->out_h * own->out_w * own->channels;
+        char *dx = work->out + (size_t)n * image;
+        memset(dx, 0, image);
         for (int64_t y = 0; y < own->out_h; y++)
-            for (int64_t x = 0; x < own->out_w; x++, dy += c) {
+            for (int64_t x = 0; x < own->out_w; x++, dy += own->channels) {
                 const Place *row = &own->rows[y], *column = &own->columns[x];
                 for (int corner = 0; corner < 4; corner++) {
                     int64_t at = (corner & 2 ? row->high : row->low) * own->in_w +
                         (corner & 1 ? column->high : column->low);
-                    float part = (corner & 2 ? row->part : 1 - row->part) *
-                        (corner & 1 ? column->part : 1 - column->part);
-                    for (int64_t i = 0; i < c; i++)
-                        dx[at * c + i] += dy[i] * part;
+                    add_corner(own, dy, corner & 2 ? row->part : 1 - row->part,
+                               corner & 1 ? column->part : 1 - column->part, dx + (size_t)at * pixel);
                 }
             }
     }
@@ -330,7 +363,7 @@ const Op op_ResizeBilinearGrad = {
     .signature =
         "ResizeBilinearGrad(grads: float, original_image: T) -> output: T; T: {float, bfloat16, half, double}; "
                  CENTERS,
-    .doc = "Gradient of ResizeBilinear.", .shape = like_image_shape, .prepare = bilinear_grad_prepare,
+    .doc = "Gradient of ResizeBilinear.", .shape = resize_grad_shape, .prepare = bilinear_grad_prepare,
     .cpu = ANY_TYPE(bilinear_grad_run), .same_rows = 1, RESIZE,
 };
 const Op op_ResizeNearestNeighbor = {

@@ -1,4 +1,4 @@
-// NonMaxSuppression, V2 to V5 — the best boxes, without those that lie too much over a better one.
+// NonMaxSuppression, V2 to V5, WithOverlaps — the best boxes, without those that lie too much over a better one.
 //
 // Candidates wait in a heap, the best first. With a sigma, what lies over a better box is not dropped but its score is
 // lowered, and it waits anew.
@@ -9,7 +9,7 @@
 #include "ops/image/boxes.h"
 #include "ops/nn/staging.h"
 
-enum { V1 = 1, V2, V3, V4, V5 };
+enum { OF_OVERLAPS = 0, V1, V2, V3, V4, V5 };
 
 typedef struct {
     int64_t boxes;
@@ -72,7 +72,8 @@ static void rise(Candidate *heap, int64_t at) {
 }
 
 typedef struct {
-    const float *boxes;
+    const float *boxes;     // corners, or with `side` how much each box overlaps each
+    int64_t side;
     float most_overlap, least_score, sigma;
     int64_t most;
     int32_t *chosen;
@@ -83,7 +84,8 @@ typedef struct {
 static bool compare(const Wanted *w, Candidate *c, int64_t n_chosen) {
     bool out = false;
     for (int64_t j = n_chosen - 1; j >= c->seen && !out; j--) {
-        float overlap = boxes_overlap(w->boxes + 4 * c->box, w->boxes + 4 * w->chosen[j]);
+        float overlap = w->side ? w->boxes[c->box * w->side + w->chosen[j]]
+                                : boxes_overlap(w->boxes + 4 * c->box, w->boxes + 4 * w->chosen[j]);
         if (w->sigma > 0)
             c->score *= expf(-0.5f / w->sigma * overlap * overlap);
         out = overlap > w->most_overlap && !(w->sigma > 0);
@@ -128,8 +130,9 @@ static bool pads(const Node *node) {
 
 static Status *suppression_shape(Shapes *s) {
     const Shape *boxes = &s->in[0], *scores = &s->in[1];
-    NEED(boxes->rank < 0 || (boxes->rank == 2 && (boxes->dims[1] < 0 || boxes->dims[1] == 4)), INVALID_ARGUMENT,
-         "boxes must be [n, 4], got %s", shape_text(boxes));
+    int64_t wide = version_of(s->node) == OF_OVERLAPS ? boxes->rank == 2 ? boxes->dims[0] : UNKNOWN_DIM : 4;
+    NEED(boxes->rank < 0 || (boxes->rank == 2 && (boxes->dims[1] < 0 || wide < 0 || boxes->dims[1] == wide)),
+         INVALID_ARGUMENT, "boxes must be [n, 4], overlaps [n, n], got %s", shape_text(boxes));
     NEED(boxes->rank < 0 || scores->rank < 0 || boxes->dims[0] < 0 || scores->dims[0] < 0 ||
          boxes->dims[0] == scores->dims[0],
          INVALID_ARGUMENT, "there must be a score for each box: %s and %s", shape_text(scores), shape_text(boxes));
@@ -170,13 +173,13 @@ static float number_of(const Tensor *t) {
 static Status *thresholds(const Kernel *k, Wanted *w) {
     const Suppression *own = k->own;
     int version = own->version;
-    w->most_overlap = version > V1 ? number_of(k->in[3]) : own->overlap;
-    w->least_score = version >= V3 ? number_of(k->in[4]) : -INFINITY;
+    w->most_overlap = version != V1 ? number_of(k->in[3]) : own->overlap;
+    w->least_score = version >= V3 || version == OF_OVERLAPS ? number_of(k->in[4]) : -INFINITY;
     w->sigma = version == V5 ? number_of(k->in[5]) : 0;
     w->most = *(const int32_t *)k->in[2]->data;
     NEED(w->most >= 0, INVALID_ARGUMENT, "max_output_size must be non-negative, got %lld", (long long)w->most);
-    NEED(w->most_overlap >= 0 && w->most_overlap <= 1, INVALID_ARGUMENT, "iou_threshold must be in [0, 1], got %g",
-         (double)w->most_overlap);
+    NEED(version == OF_OVERLAPS || (w->most_overlap >= 0 && w->most_overlap <= 1), INVALID_ARGUMENT,
+         "iou_threshold must be in [0, 1], got %g", (double)w->most_overlap);
     NEED(w->sigma >= 0, INVALID_ARGUMENT, "soft_nms_sigma must not be negative, got %g", (double)w->sigma);
     return OK;
 }
@@ -208,6 +211,7 @@ static Status *suppression_run(Kernel *k) {
                 .chosen = (void *)((char *)k->scratch + own->at_chosen),
                 .scores = (void *)((char *)k->scratch + own->at_scores)};
     TRY(thresholds(k, &w));
+    w.side = own->version == OF_OVERLAPS ? own->boxes : 0;
     const float *scores = stage_load(&own->score_stage, k, k->in[1]->data);
     Candidate *heap = (void *)((char *)k->scratch + own->at_heap);
     int64_t n = 0, wide = w.most;
@@ -245,3 +249,14 @@ SUPPRESSION(NonMaxSuppressionV4, V4, ", valid_outputs: int32", "T", HALF_OR_FLOA
 SUPPRESSION(NonMaxSuppressionV5, V5, ", selected_scores: T, valid_outputs: int32", "T", HALF_OR_FLOAT PADS,
             ", iou_threshold: T, score_threshold: T, soft_nms_sigma: T",
             ", scalar(iou_threshold), scalar(score_threshold), scalar(soft_nms_sigma)")
+
+const Op op_NonMaxSuppressionWithOverlaps = {
+    .signature = "NonMaxSuppressionWithOverlaps(overlaps: float, scores: float, max_output_size: int32, overlap_threshold: "
+                 "float, score_threshold: float) -> selected_indices: int32",
+    .doc = "The best boxes, without those that better ones overlap too much, by a table of overlaps.",
+    .needs = "matrix(overlaps), vector(scores), dim(overlaps, 0) == dim(scores, 0), dim(overlaps, 1) == dim(scores, 0), "
+             "scalar(max_output_size), scalar(overlap_threshold), scalar(score_threshold)",
+    .shape = suppression_shape, .prepare = suppression_prepare, .own_size = sizeof(Suppression),
+    .cpu = ANY_TYPE(suppression_run), .row = (const void *)(intptr_t)OF_OVERLAPS, .host = BIT(2),
+    .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
+};

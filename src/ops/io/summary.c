@@ -121,6 +121,36 @@ const Op op_AudioSummaryV2 = {
     .prepare = audio_prepare, .own_size = sizeof(Audio), .cpu = ANY_TYPE(audio_run), .flags = OP_NO_GRADIENT,
 };
 
+// ---------------------------------------- ImageSummary
+
+typedef struct {
+    int64_t most;
+    const Tensor *bad;    // the colour of what is no number
+} Pictures;
+
+static Status *picture_prepare(Prepare *p) {
+    Pictures *own = p->own;
+    own->most = node_int(p->node, "max_images");
+    own->bad = node_attr_find(p->node, "bad_color")->tensor;
+    return OK;
+}
+
+static Status *picture_run(Kernel *k) {
+    AUTO(arena) Arena arena = {0};
+    const Pictures *own = k->own;
+    Summary_Value *values;
+    size_t n;
+    TRY(summary_pictures(&arena, string_at(k->in[0], 0), k->in[1], own->bad, own->most, &values, &n));
+    return put_summary(k, values, n);
+}
+
+const Op op_ImageSummary = {
+    .signature = "ImageSummary(tag: string, tensor: T) -> summary: string; max_images: int >= 1 = 3; T: {uint8, float, half, "
+                 "double} = float; bad_color: tensor = uint8[4] {255, 0, 0, 255}",
+    .doc = "A Summary with pictures as PNG files.", .needs = "scalar(tag)", .shape = shape_scalar,
+    .prepare = picture_prepare, .own_size = sizeof(Pictures), .cpu = ANY_TYPE(picture_run), .flags = OP_NO_GRADIENT,
+};
+
 // ---------------------------------------- MergeSummary
 
 static Status *merge_one(Str bytes, Arena *arena, Map *seen, Text *out) {

@@ -198,10 +198,10 @@ const Op op_WriteGraphSummary = {
 
 typedef struct {
     int64_t most;
-} Sounds;
+} Most;
 
 static Status *write_audio_prepare(Prepare *p) {
-    ((Sounds *)p->own)->most = node_int(p->node, "max_outputs");
+    ((Most *)p->own)->most = node_int(p->node, "max_outputs");
     return OK;
 }
 
@@ -210,7 +210,7 @@ static Status *write_audio_run(Kernel *k) {
     Summary_Value *values;
     size_t n;
     TRY(summary_audio(&arena, string_at(k->in[2], 0), k->in[3], *(const float *)k->in[4]->data,
-                      ((const Sounds *)k->own)->most, &values, &n));
+                      ((const Most *)k->own)->most, &values, &n));
     return write_values(k, values, n);
 }
 
@@ -218,5 +218,25 @@ const Op op_WriteAudioSummary = {
     .signature = "WriteAudioSummary(writer: resource, step: int64, tag: string, tensor: float, sample_rate: float); "
                  "max_outputs: int >= 1 = 3; stateful",
     .doc = "Writes sounds as WAV files.", .needs = "scalar(step), scalar(tag), scalar(sample_rate)",
-    .prepare = write_audio_prepare, .own_size = sizeof(Sounds), .cpu = ANY_TYPE(write_audio_run), WRITES,
+    .prepare = write_audio_prepare, .own_size = sizeof(Most), .cpu = ANY_TYPE(write_audio_run), WRITES,
+};
+
+static Status *write_image_prepare(Prepare *p) {
+    ((Most *)p->own)->most = node_int(p->node, "max_images");
+    return OK;
+}
+
+static Status *write_image_run(Kernel *k) {
+    AUTO(arena) Arena arena = {0};
+    Summary_Value *values;
+    size_t n;
+    TRY(summary_pictures(&arena, string_at(k->in[2], 0), k->in[3], k->in[4], ((const Most *)k->own)->most, &values, &n));
+    return write_values(k, values, n);
+}
+
+const Op op_WriteImageSummary = {
+    .signature = "WriteImageSummary(writer: resource, step: int64, tag: string, tensor: T, bad_color: uint8); max_images: int "
+                 ">= 1 = 3; T: {uint8, double, float, half} = float; stateful",
+    .doc = "Writes pictures as PNG files.", .needs = "scalar(step), scalar(tag)", .prepare = write_image_prepare,
+    .own_size = sizeof(Most), .cpu = ANY_TYPE(write_image_run), WRITES,
 };
