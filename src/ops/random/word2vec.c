@@ -117,6 +117,14 @@ static Status *read_corpus(Skipgram *s, Counting *c, const Node *node) {
     return OK;
 }
 
+static void close_skipgram(void *state) {
+    Skipgram *s = state;
+    tensor_clear(&s->words);
+    tensor_clear(&s->counts);
+    free(s->corpus);
+    mutex_clear(&s->lock);
+}
+
 static Status *open_skipgram(Opening *o) {
     Skipgram *s = o->state;
     Counting counting = {0};
@@ -127,6 +135,8 @@ static Status *open_skipgram(Opening *o) {
     NEED(s->window > 0 && s->window <= INT32_MAX && node_int(o->node, "batch_size") >= 0, INVALID_ARGUMENT,
          "window_size and batch_size must be positive");
     Status *status = read_corpus(s, &counting, o->node);
+    if (status)
+        close_skipgram(s);   // who could not be opened is not closed
     s->at = s->n;
     s->word = SENTENCE;
     s->next_pair = EXAMPLES;
@@ -134,14 +144,6 @@ static Status *open_skipgram(Opening *o) {
     vec_clear(&counting.words);
     arena_clear(&counting.arena);
     return status;
-}
-
-static void close_skipgram(void *state) {
-    Skipgram *s = state;
-    tensor_clear(&s->words);
-    tensor_clear(&s->counts);
-    free(s->corpus);
-    mutex_clear(&s->lock);
 }
 
 // ---------------------------------------- examples
@@ -245,6 +247,12 @@ typedef struct {
     Weights weights;
 } Negatives;
 
+static void close_negatives(void *state) {
+    Negatives *s = state;
+    weights_clear(&s->weights);
+    mutex_clear(&s->lock);
+}
+
 static Status *open_negatives(Opening *o) {
     Negatives *s = o->state;
     const AttrValue *counts = node_list(o->node, "vocab_count");
@@ -256,13 +264,10 @@ static Status *open_negatives(Opening *o) {
     NEED_MEMORY(s->weights.weights);
     for (int i = 0; i < counts->n; i++)
         s->weights.weights[i] = powf((float)counts->is[i], 0.75f);
-    return weights_open(&s->weights);
-}
-
-static void close_negatives(void *state) {
-    Negatives *s = state;
-    weights_clear(&s->weights);
-    mutex_clear(&s->lock);
+    Status *status = weights_open(&s->weights);
+    if (status)
+        close_negatives(s);
+    return status;
 }
 
 // v and w move along each other by the slope of log(sigmoid(sign * v.w)); v's part is added to `sum`.
