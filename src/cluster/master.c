@@ -9,19 +9,19 @@
 #include "resource/resource.h"
 
 struct Master {
-    WorkerEnvironment *environment;
+    Worker *worker;
     RecentIds requests;
     Mutex lock;
     Map sessions;            // handle -> MasterSession *; guarded by lock
     bool closed;             // guarded by lock
 };
 
-Status *master_new(WorkerEnvironment *environment, Master **out) {
+Status *master_new(Worker *worker, Master **out) {
     Master *master = calloc(1, sizeof *master);
     NEED_MEMORY(master);
     mutex_init(&master->lock);
     recent_ids_init(&master->requests);
-    master->environment = worker_environment_retain(environment);
+    master->worker = worker;
     *out = master;
     return OK;
 }
@@ -62,7 +62,6 @@ void master_free(Master *master) {
         return;
     master_close(master);
     recent_ids_clear(&master->requests);
-    worker_environment_release(master->environment);
     mutex_clear(&master->lock);
     free(master);
 }
@@ -99,7 +98,7 @@ static Status *create_session(void *arg, ServiceCall *call, const void *message,
     const CreateSessionRequestProto *request = message;
     CreateSessionResponseProto *out = response;
     MasterSession *session;
-    TRY(master_session_new(request->graph_def, request->config, master->environment, &session));
+    TRY(master_session_new(request->graph_def, request->config, master->worker, &call->cancelled, &session));
     out->session_handle = str_copy(&call->arena, master_session_handle(session));
     mutex_lock(&master->lock);
     Status *status = OK;
@@ -182,18 +181,35 @@ static Status *close_session(void *arg, ServiceCall *call, const void *message, 
     return OK;
 }
 
+// All tasks that answer in time; one that is not there has nothing left to reset.
+static Status *reset_others(Master *master, ServiceCall *call, const ResetRequestProto *request) {
+    CleanupAllRequestProto cleanup = {.container = {request->container.p, request->container.n}};
+    Peers *peers = worker_peers(master->worker);
+    for (size_t i = 0; i < peers_count(peers); i++) {
+        EmptyProto *reply;
+        PeerCall cleaning = {.method = "CleanupAll", .type = &message_CleanupAllRequestProto, .request = &cleanup,
+                             .deadline = clock_now() + PEER_LEASE_MS * (int64_t)CLOCK_MS, .cancellation = &call->cancelled};
+        Status *status = peer_call_wait(peers_at(peers, i), &cleaning, &message_EmptyProto, &call->arena, (void **)&reply);
+        if (status_code(status) != UNAVAILABLE)
+            TRY(status);
+        status_free(status);
+    }
+    return OK;
+}
+
 static Status *reset(void *arg, ServiceCall *call, const void *message, void *response) {
     Master *master = arg;
     const ResetRequestProto *request = message;
     Map sessions;
-    (void)call, (void)response;
+    (void)response;
     take_all(master, &sessions);
     close_all(&sessions);
+    struct ResourceTable *resources = worker_environment(master->worker)->resources;
     for (size_t i = 0; i < request->container.n; i++)
-        resource_reset(master->environment->resources, request->container.p[i]);
+        resource_reset(resources, request->container.p[i]);
     if (!request->container.n)
-        resource_reset(master->environment->resources, DEFAULT_CONTAINER);
-    return OK;
+        resource_reset(resources, DEFAULT_CONTAINER);
+    return reset_others(master, call, request);
 }
 
 static Status *list_devices(void *arg, ServiceCall *call, const void *message, void *response) {

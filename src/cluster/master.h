@@ -1,12 +1,12 @@
 // Master — TensorFlow's MasterService: the sessions that clients have on this server, by their handles.
 #pragma once
 #include "cluster/service.h"
-#include "session/worker_environment.h"
+#include "cluster/worker.h"
 
 typedef struct Master Master;
 
-// Sessions share the environment, which is retained, unless they ask for state of their own.
-FALLIBLE Status *master_new(WorkerEnvironment *environment, Master **out);
+// Sessions share the environment of the worker, which outlives the master, unless they ask for state of their own.
+FALLIBLE Status *master_new(Worker *worker, Master **out);
 // Cancels all steps and refuses new ones: with UNAVAILABLE.
 void master_close(Master *master);
 // No call is being answered any more.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "cluster/cluster_session.h"
 #include "cluster/edges.h"
 #include "graph/graph_def.h"
 #include "proto/tensor_proto.h"
@@ -52,7 +53,8 @@ static Status *import(MasterSession *session, Str graph_def) {
     return status;
 }
 
-static Status *master_session_open(MasterSession *session, Str graph_def, Str bytes, WorkerEnvironment *environment) {
+static Status *master_session_open(MasterSession *session, Str graph_def, Str bytes, Worker *worker,
+                                   Cancellation *cancellation) {
     AUTO(arena) Arena arena = {0};
     ConfigProto *proto;
     SessionConfig config = session_config_default();
@@ -61,19 +63,22 @@ static Status *master_session_open(MasterSession *session, Str graph_def, Str by
     TRY(PROTO_DECODE(ConfigProto, &arena, bytes, &proto));
     NEED(getrandom(&number, sizeof number, 0) == sizeof number, INTERNAL, "the system gives no random numbers");
     snprintf(session->handle, sizeof session->handle, "%016llx", (unsigned long long)number);
-    config.environment = proto->isolate_session_state ? NULL : environment;
+    config.environment = proto->isolate_session_state ? NULL : worker_environment(worker);
     TRY(graph_new(&session->graph));
     TRY(import(session, graph_def));
+    if (peers_count(worker_peers(worker)))
+        return cluster_session_new(session->graph, &session->graph_lock, bytes, worker, str_of(session->handle),
+                                   cancellation, &session->session);
     return session_new(session->graph, &session->graph_lock, &config, &session->session);
 }
 
-Status *master_session_new(Str graph_def, Str config, WorkerEnvironment *environment, MasterSession **out) {
+Status *master_session_new(Str graph_def, Str config, Worker *worker, Cancellation *cancellation, MasterSession **out) {
     MasterSession *session = calloc(1, sizeof *session);
     NEED_MEMORY(session);
     atomic_init(&session->references, 1);
     mutex_init(&session->graph_lock);
     mutex_init(&session->lock);
-    Status *status = master_session_open(session, graph_def, config, environment);
+    Status *status = master_session_open(session, graph_def, config, worker, cancellation);
     if (status)
         master_session_release(session);
     else
@@ -170,9 +175,9 @@ typedef struct {
     const Tensor **feeds;        // the same
     Tensor *out;                 // n_fetches
     int n_decoded;
-} Step;
+} Request;
 
-static Status *step_begin(Step *step, Arena *arena) {
+static Status *step_begin(Request *step, Arena *arena) {
     int n_feeds = step->signature.n_feeds;
     step->values = ARENA_ARRAY(arena, Tensor, n_feeds);
     step->feeds = ARENA_ARRAY(arena, const Tensor *, n_feeds);
@@ -183,7 +188,7 @@ static Status *step_begin(Step *step, Arena *arena) {
     return OK;
 }
 
-static Status *decode_feed(Step *step, const TensorProto *proto, Str name, size_t *budget) {
+static Status *decode_feed(Request *step, const TensorProto *proto, Str name, size_t *budget) {
     int i = step->n_decoded;
     Output edge = step->signature.feeds[i];
     NEED(proto, INVALID_ARGUMENT, "feed '%.*s' has no tensor", STR_ARGS(name));
@@ -196,13 +201,13 @@ static Status *decode_feed(Step *step, const TensorProto *proto, Str name, size_
     return OK;
 }
 
-static void step_end(Step *step) {
+static void step_end(Request *step) {
     for (int i = 0; i < step->n_decoded; i++)
         tensor_clear(&step->values[i]);
 }
 
 // Hands the tensors that were fetched over to the results.
-static Status *keep_results(Step *step, StepResults *results) {
+static Status *keep_results(Request *step, StepResults *results) {
     int n = step->signature.n_fetches;
     if (!vec_reserve(&results->tensors, (size_t)n)) {
         for (int i = 0; i < n; i++)
@@ -230,7 +235,7 @@ static Status *name_results(StepResults *results, const Names *names, RunStepRes
 
 // ---------------------------------------- whole steps
 
-static Status *run_step(MasterSession *session, Step *step, bool traces, const RunSettings *settings,
+static Status *run_step(MasterSession *session, Request *step, bool traces, const RunSettings *settings,
                         StepResults *results) {
     RunSettings own = *settings;
     if (traces) {
@@ -260,7 +265,7 @@ static Status *feed_names(const RunStepRequestProto *request, Arena *arena, Name
     return OK;
 }
 
-static Status *find_step(MasterSession *session, const RunStepRequestProto *request, Arena *arena, Step *step) {
+static Status *find_step(MasterSession *session, const RunStepRequestProto *request, Arena *arena, Request *step) {
     Names feeds;
     TRY(feed_names(request, arena, &feeds));
     TRY(edges_find(session->graph, &session->graph_lock, &feeds, NAMES(request->fetch),
@@ -317,7 +322,7 @@ static void leave_run(MasterSession *session, OpenRun *run, const StepSignature 
     }
 }
 
-static Status *run_part(MasterSession *session, Str handle, Step *step, StepResults *results) {
+static Status *run_part(MasterSession *session, Str handle, Request *step, StepResults *results) {
     OpenRun *run;
     TRY(take_run(session, handle, &run));
     Status *status = session_partial_run(run->run, &step->signature, step->feeds, step->out);
@@ -356,7 +361,7 @@ Status *master_session_run(MasterSession *session, const RunStepRequestProto *re
     bool traces = wants_trace(request->options);
     RunSettings settings = {.cancellation = cancellation,
                             .timeout_ms = request->options ? request->options->timeout_in_ms : 0};
-    Step step = {0};
+    Request step = {0};
     Status *status = find_step(session, request, &results->arena, &step);
     if (!status && request->partial_run_handle.n)
         status = run_part(session, request->partial_run_handle, &step, results);
@@ -416,7 +421,7 @@ static Status *find_callable(MasterSession *session, int64_t handle, Arena *aren
 }
 
 static Status *call(MasterSession *session, const RunCallableRequestProto *request, const Callable *callable,
-                    const RunSettings *settings, Step *step, StepResults *results) {
+                    const RunSettings *settings, Request *step, StepResults *results) {
     size_t budget = SPLAT_BUDGET;
     step->signature = callable->signature;
     NEED(request->feed.n == (size_t)step->signature.n_feeds, INVALID_ARGUMENT, "Expected %d feed tensors, but got %zu",
@@ -432,7 +437,7 @@ Status *master_session_run_callable(MasterSession *session, const RunCallableReq
     Callable callable;
     TRY(find_callable(session, request->handle, &results->arena, &callable));
     RunSettings settings = {.cancellation = cancellation, .timeout_ms = callable.timeout_ms};
-    Step step = {0};
+    Request step = {0};
     Status *status = call(session, request, &callable, &settings, &step, results);
     step_end(&step);
     TRY(status);

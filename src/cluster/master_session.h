@@ -2,6 +2,7 @@
 //
 // Counted: the master's table, and each call in flight. Any number of calls may come at once.
 #pragma once
+#include "cluster/worker.h"
 #include "proto/messages.h"
 #include "run/trace.h"
 #include "session/session.h"
@@ -11,8 +12,10 @@ typedef struct MasterSession MasterSession;
 
 enum { MASTER_HANDLE = 17 };  // 16 hexadecimal digits and a NUL
 
-// Of a serialized GraphDef and ConfigProto. In the environment, unless the configuration isolates the session's state.
-FALLIBLE Status *master_session_new(Str graph_def, Str config, WorkerEnvironment *environment, MasterSession **out);
+// Of a serialized GraphDef and ConfigProto. In the worker's environment, unless the configuration isolates the session's
+// state; over all tasks of a cluster that has others, for which it waits until the cancellation is set.
+FALLIBLE Status *master_session_new(Str graph_def, Str config, Worker *worker, Cancellation *cancellation,
+                                    MasterSession **out);
 Str master_session_handle(const MasterSession *session);
 MasterSession *master_session_retain(MasterSession *session);
 void master_session_release(MasterSession *session);

@@ -9,13 +9,16 @@ typedef enum { SERVER_NEW, SERVER_STARTED, SERVER_STOPPED } ServerState;
 
 struct Server {
     Arena arena;
+    const ClusterDef *cluster;
     Str host;                // of its own task, as the cluster names it
     int port;                // that it was given; 0: any
     char *target;
     WorkerEnvironment *environment;
     RpcServer *rpc;
     Master *master;
-    Service *service;        // the master's methods
+    Peers *peers;            // the other tasks
+    Worker *worker;
+    Service *service, *work; // the master's methods, and the worker's
     Mutex lock;
     Condition stopped;
     ServerState state;       // guarded by lock
@@ -53,10 +56,11 @@ static Status *split_address(Str address, Str *out_host, int *out_port) {
 }
 
 static Status *read_def(Server *server, Str bytes, Str *out_task) {
-    AUTO(arena) Arena arena = {0};
     ServerDef *def;
     Str address, host;
-    TRY(PROTO_DECODE(ServerDef, &arena, bytes, &def));
+    bytes = str_copy(&server->arena, bytes);
+    NEED_MEMORY(bytes.p);
+    TRY(PROTO_DECODE(ServerDef, &server->arena, bytes, &def));
     NEED(!def->protocol.n || str_is(def->protocol, "grpc"), NOT_FOUND,
          "No server factory registered for the given ServerDef: protocol \"%.*s\", there is \"grpc\"",
          STR_ARGS(def->protocol));
@@ -67,6 +71,7 @@ static Status *read_def(Server *server, Str bytes, Str *out_task) {
     *out_task = str_format(&server->arena, "/job:%.*s/replica:%d/task:%d", STR_ARGS(def->job_name), def->replica,
                            def->task_index);
     NEED_MEMORY(server->host.p && out_task->p);
+    server->cluster = def->cluster;
     return OK;
 }
 
@@ -76,8 +81,12 @@ static Status *server_open(Server *server, Str bytes) {
     Str task;
     TRY(read_def(server, bytes, &task));
     TRY(worker_environment_new(task.p, NULL, 0, &server->environment));
-    TRY(master_new(server->environment, &server->master));
+    TRY(peers_new(server->cluster, task, &server->peers));
+    TRY(worker_new(server->environment, server->peers, task, &server->worker));
+    TRY(master_new(server->worker, &server->master));
     TRY(rpc_server_new(NULL, &server->rpc));
+    TRY(service_new(server->rpc, worker_methods, server->worker, &server->work));
+    TRY(worker_add_recv_tensor(server->worker, server->rpc));
     return service_new(server->rpc, master_methods, server->master, &server->service);
 }
 
@@ -127,6 +136,7 @@ Status *server_stop(Server *server) {
     if (!first)
         return OK;
     master_close(server->master);
+    worker_close(server->worker);
     rpc_server_stop(server->rpc);
     mutex_lock(&server->lock);
     condition_notify_all(&server->stopped);
@@ -152,8 +162,11 @@ void server_free(Server *server) {
     if (server->rpc && server->master)
         status_free(server_stop(server));
     service_free(server->service);
+    service_free(server->work);
     rpc_server_free(server->rpc);
     master_free(server->master);
+    worker_free(server->worker);
+    peers_free(server->peers);
     worker_environment_release(server->environment);
     condition_clear(&server->stopped);
     mutex_clear(&server->lock);

@@ -11,7 +11,8 @@ Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, neve
 
 // Whatever fails in a node is told with its name, once.
 Status *node_error(const Node *node, Status *status) {
-    if (!status || status == GUARD_FAILED || node_flow(node) == FLOW_LOOP)  // its own nodes have said who they are
+    Flow flow = node_flow(node);
+    if (!status || status == GUARD_FAILED || flow == FLOW_LOOP || flow == FLOW_RECV)  // they have said who is to blame
         return status;
     return status_prefix(status, "{{node %.*s}} (%.*s)", NODE_ARGS(node));
 }

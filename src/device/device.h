@@ -77,6 +77,8 @@ typedef struct {
     Str job, type;
     int replica, task, ordinal;
 } DeviceSpec;
+// "/job:a/replica:0/task:1": what the device's name begins with.
+Str device_task(const Device *device);
 FALLIBLE Status *device_spec_parse(Str text, DeviceSpec *out);
 bool device_spec_matches(const DeviceSpec *spec, const Device *device);
 

@@ -136,6 +136,11 @@ static bool names_task(const DeviceSpec *spec, const Device *device) {
     return same;
 }
 
+Str device_task(const Device *device) {
+    const char *end = strstr(device->name, "/device:");
+    return (Str){device->name, end ? (size_t)(end - device->name) : strlen(device->name)};
+}
+
 bool device_spec_matches(const DeviceSpec *spec, const Device *device) {
     if ((spec->job.n || spec->replica >= 0 || spec->task >= 0) && !names_task(spec, device))
         return false;

@@ -15,19 +15,32 @@ static void add_field(Text *out, uint32_t number, Str bytes) {
     text_add(out, bytes);
 }
 
+static Status *export_node(const Node *node, bool abroad, Text *encoded, Text *out) {
+    AUTO(arena) Arena arena = {0};
+    NodeDef def;
+    TRY(node_to_proto(node, &arena, &def));
+    if (abroad && node_op(node) && (node_op(node)->flags & OP_REF_READ))
+        def.op = STR("Identity");
+    encoded->n = 0;
+    TRY(PROTO_ENCODE(NodeDef, &def, encoded));
+    add_field(out, GraphDef_node, text_str(encoded));
+    return OK;
+}
+
 static Status *export_nodes(const Graph *graph, size_t first, Text *out) {
     AUTO(text) Text encoded = {0};
-    for (size_t i = first; i < graph->nodes.n; i++) {
-        if (!graph->nodes.p[i])
-            continue;
-        AUTO(arena) Arena arena = {0};
-        NodeDef def;
-        TRY(node_to_proto(graph->nodes.p[i], &arena, &def));
-        encoded.n = 0;
-        TRY(PROTO_ENCODE(NodeDef, &def, &encoded));
-        add_field(out, GraphDef_node, text_str(&encoded));
-    }
+    for (size_t i = first; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i])
+            TRY(export_node(graph->nodes.p[i], false, &encoded, out));
     return OK;
+}
+
+Status *graph_marked_to_proto(const Graph *graph, int32_t mark, Text *out) {
+    AUTO(text) Text encoded = {0};
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i] && graph->nodes.p[i]->mark == mark)
+            TRY(export_node(graph->nodes.p[i], true, &encoded, out));
+    return graph_rest_to_proto(graph, graph->nodes.n, out);
 }
 
 static Status *export_library(const Graph *graph, Text *out) {

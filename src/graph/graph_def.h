@@ -13,6 +13,9 @@ FALLIBLE Status *graph_to_proto(const Graph *graph, Text *out);
 // The same of the nodes from that id on: what ImportOptions.extends takes.
 FALLIBLE Status *graph_rest_to_proto(const Graph *graph, size_t first, Text *out);
 
+// The same of the nodes with that mark, for another process: what reads a reference is an Identity there.
+FALLIBLE Status *graph_marked_to_proto(const Graph *graph, int32_t mark, Text *out);
+
 typedef struct {
     Str name;        // of the node in the GraphDef
     int32_t index;   // CONTROL for the node itself

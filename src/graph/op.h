@@ -43,8 +43,10 @@ typedef enum {
     FLOW_NEXT,        // into the next iteration of the frame
     FLOW_LOOP_COND,   // an identity whose value decides whether the frame goes on
     FLOW_TRIGGER,     // ControlTrigger: runs when its control inputs are done, even where they are dead
-    FLOW_SEND,        // runs even where its input is dead, and carries the dead bit
-    FLOW_RECV,
+    FLOW_SEND,        // to another part of the step: runs even where its input is dead, and carries the dead bit
+    FLOW_RECV,        // from another part of the step
+    FLOW_COPY_OUT,    // from one memory to another, inside a part
+    FLOW_COPY_IN,
     FLOW_ARG,         // a function's argument: filled by the caller
     FLOW_RETVAL,      // a function's result
     FLOW_CALL,        // calls the function named by attr f: inlined by the planner unless it is recursive

@@ -51,6 +51,10 @@ struct StepContext {
     int depth;                            // of function calls
     struct Trace *trace;                  // where it is noted what ran when (run/trace.h); NULL: nowhere
     void (*done)(Kernel *kernel, Status *status);  // what kernel_done calls
+    // To and from the other parts of the step, under a key that says all but the iteration: input 0 is sent; output 0 is
+    // received, and then kernel_done is called.
+    Status *(*send)(Kernel *kernel, Str key);
+    void (*receive)(Kernel *kernel, Str key);
 };
 
 // Allocates output i, which the shape function left unknown (OP_DYNAMIC_SHAPE), in host memory: on another device the

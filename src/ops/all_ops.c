@@ -7,7 +7,8 @@
 #define COMPARE UNARY
 #define TWIN UNARY
 
-#define FLOW X(_Arg) X(_Retval) X(_Send) X(_HostSend) X(_Recv) X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
+#define FLOW X(_Arg) X(_Retval) X(_CopyOut) X(_HostCopyOut) X(_CopyIn) X(_HostCopyIn) X(_Send) X(_HostSend) X(_Recv) \
+    X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
     X(PartitionedCall) X(StatefulPartitionedCall) X(SymbolicGradient) X(RemoteCall) \

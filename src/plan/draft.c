@@ -8,6 +8,13 @@ void draft_clear(Draft *draft) {
     free(draft->feeds);
     free(draft->targets);
     draft->fetches = draft->feeds = draft->targets = NULL;
+    for (int i = 0; i < draft->n_parts; i++) {
+        text_clear(&draft->parts[i].task);
+        text_clear(&draft->parts[i].graph);
+    }
+    free(draft->parts);
+    draft->parts = NULL;
+    draft->n_parts = 0;
 }
 
 bool draft_is_target(const Draft *draft, const Node *node) {

@@ -1,7 +1,7 @@
-// Partition — puts Send and Recv where an edge crosses from one memory to another.
+// Partition — puts CopyOut and CopyIn where an edge crosses from one memory to another, inside a task.
 //
-// One tensor goes once per destination device: all its readers there share one Recv. Inside a process the Recv is
-// ordered behind its Send, so it never waits, and it takes part in loops like any node. Values that both ends keep in
+// One tensor goes once per destination device: all its readers there share one CopyIn. It is ordered behind its
+// CopyOut, so it never waits, and it takes part in loops like any node. Values that both ends keep in
 // host memory (int32, strings, resources, declared host inputs and outputs) cross without a copy.
 #include <stdlib.h>
 
@@ -30,42 +30,34 @@ static bool input_on_host(const Device *device, const Node *node, int input) {
     return device_hosts(device, node_input_type(node, input));
 }
 
-// A Recv of `edge` in the memory of `node`'s device (or in host memory), made at the first want.
-static Status *receive(Draft *draft, Output edge, const Node *reader, bool to_host, Map *made, Arena *arena,
+// A CopyIn of `edge` in the memory of `node`'s device (or in host memory), made at the first want.
+static Status *copy_in(Draft *draft, Output edge, const Node *reader, bool to_host, Map *made, Arena *arena,
                        Node **out) {
-    Str from = str_of(edge.node->placed->name), to = str_of(reader->placed->name);
+    Str to = str_of(reader->placed->name);
     Str key = str_format(arena, "%.*s:%d;%.*s;%s", STR_ARGS(edge.node->name), edge.index, STR_ARGS(to),
                          to_host ? "host" : "device");
     NEED_MEMORY(key.p);
     *out = map_find(made, key);
     if (*out)
         return OK;
-    AttrValue tensor_name = ATTR_OF_STRING(key);
+    AttrValue name = ATTR_OF_STRING(key);
     AttrValue type = ATTR_OF_TYPE(dtype_base(edge.node->output_types[edge.index]));
-    AttrValue host = ATTR_OF_BOOL(to_host);
-    AUTO(builder) NodeBuilder send;
-    builder_init(&send, draft->graph, to_host ? STR("_HostSend") : STR("_Send"),
-                 str_format(arena, "_send/%.*s", STR_ARGS(key)));
-    builder_input(&send, edge);
-    builder_place(&send, edge.node);
-    builder_attr(&send, STR("tensor_name"), &tensor_name);
-    builder_attr(&send, STR("send_device"), &ATTR_OF_STRING(from));
-    builder_attr(&send, STR("recv_device"), &ATTR_OF_STRING(to));
-    builder_attr(&send, STR("send_device_incarnation"), &ATTR_OF_INT(0));
-    builder_attr(&send, STR("_to_host"), &host);
-    Node *sent;
-    TRY(builder_finish(&send, &sent));
-    AUTO(builder) NodeBuilder recv;
-    builder_init(&recv, draft->graph, to_host ? STR("_HostRecv") : STR("_Recv"),
-                 str_format(arena, "_recv/%.*s", STR_ARGS(key)));
-    builder_place(&recv, reader);
-    builder_control(&recv, sent);
-    builder_attr(&recv, STR("tensor_type"), &type);
-    builder_attr(&recv, STR("tensor_name"), &tensor_name);
-    builder_attr(&recv, STR("send_device"), &ATTR_OF_STRING(from));
-    builder_attr(&recv, STR("recv_device"), &ATTR_OF_STRING(to));
-    builder_attr(&recv, STR("send_device_incarnation"), &ATTR_OF_INT(0));
-    TRY(builder_finish(&recv, out));
+    AUTO(builder) NodeBuilder out_of;
+    builder_init(&out_of, draft->graph, to_host ? STR("_HostCopyOut") : STR("_CopyOut"),
+                 str_format(arena, "_copy_out/%.*s", STR_ARGS(key)));
+    builder_input(&out_of, edge);
+    builder_place(&out_of, edge.node);
+    builder_attr(&out_of, STR("key"), &name);
+    Node *before;
+    TRY(builder_finish(&out_of, &before));
+    AUTO(builder) NodeBuilder into;
+    builder_init(&into, draft->graph, to_host ? STR("_HostCopyIn") : STR("_CopyIn"),
+                 str_format(arena, "_copy_in/%.*s", STR_ARGS(key)));
+    builder_place(&into, reader);
+    builder_control(&into, before);
+    builder_attr(&into, STR("T"), &type);
+    builder_attr(&into, STR("key"), &name);
+    TRY(builder_finish(&into, out));
     (*out)->output_shapes[0] = edge.node->output_shapes[edge.index];
     NEED_MEMORY(map_set(made, key, *out));
     return OK;
@@ -85,9 +77,9 @@ static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
             bool to_host = to->type->host || input_on_host(to, node, in);
             if ((from == to && from_host == to_host) || (from_host && to_host))
                 continue;
-            Node *recv;
-            TRY(receive(draft, edge, node, to_host, made, arena, &recv));
-            TRY(node_set_input(node, in, (Output){recv, 0}));
+            Node *copy;
+            TRY(copy_in(draft, edge, node, to_host, made, arena, &copy));
+            TRY(node_set_input(node, in, (Output){copy, 0}));
         }
     }
     return OK;

@@ -7,6 +7,11 @@
 #include "base/env_var.h"
 #include "plan/plan.h"
 
+// What a task other than the master's has to run: a GraphDef whose nodes name their devices.
+typedef struct {
+    Text task, graph;              // "/job:ps/replica:0/task:0"
+} DraftPart;
+
 typedef struct Draft {
     Graph *graph;                  // rewritten in place: it belongs to the plan
     const PlanOptions *options;
@@ -14,13 +19,15 @@ typedef struct Draft {
     int n_fetches, n_feeds;
     Node **targets;
     int n_targets;
+    DraftPart *parts;              // of other tasks (cut.c)
+    int n_parts;
     struct LoopDrafts *loops;      // of all loops that have become nodes, whichever graph they are in (plan/loops.h)
 } Draft;
 void draft_clear(Draft *draft);    // its arrays; the graph is the plan's
 
 // The two halves of plan_make (plan.c), with nothing between them but a graph whose nodes have their devices and names.
-// The first is a master's, who knows the session's graph and all devices: prune, expand, place, partition. The second
-// is that of the worker who runs the graph, and takes it.
+// The first is a master's, who knows the session's graph and all devices: prune, expand, place, cut, partition. The
+// second is that of the worker who runs the graph, and takes it.
 FALLIBLE Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out);
 FALLIBLE Status *draft_plan(Draft *draft, Plan **out);
 
@@ -58,7 +65,8 @@ FALLIBLE Status *pass_dead_code(Draft *draft);     // removes what no fetch, tar
 FALLIBLE Status *pass_place(Draft *draft);     // sets node->placed; later passes put new nodes where those are that they
                                                // stand for
 FALLIBLE Status *pass_loops(Draft *draft);     // loops of straight iterations become nodes (plan/loops.h)
-FALLIBLE Status *pass_partition(Draft *draft); // Send and Recv where an edge crosses memories
+FALLIBLE Status *pass_cut(Draft *draft);       // the parts of other tasks; what stays is the home task's
+FALLIBLE Status *pass_partition(Draft *draft); // copies where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 
 // ---- draft.c

@@ -2,8 +2,9 @@
 //
 // Nodes that share state form a group (a reference or resource edge, a colocation attribute) and go together; a group
 // goes to a device that every member's request allows and that has kernels for all of them. Stateful nodes go where
-// they went before (PlanOptions.placed). Without a request, a node without inputs follows its reader and the rest goes
-// to the first CPU. With soft placement requests are preferences, but for the job and task that they name.
+// they went before (PlanOptions.placed), and who reads their state goes there whatever it asks for. Without a request a
+// node goes to the first device of the highest priority. With soft placement requests are preferences, but for the job
+// and task that they name.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,6 +187,21 @@ static Status *join(Placing *p, const Node *a, const Node *b) {
     return OK;
 }
 
+// State doesn't move: who asks to be elsewhere goes to it all the same, as in TensorFlow, if it has a kernel there. But
+// not from other state.
+static void follow_state(Placing *p, const Node *node, const Node *holder) {
+    int32_t x = find_group(p, node->id), y = find_group(p, holder->id);
+    if (x == y || x != node->id || sets_meet(p, able_of(p, x), able_of(p, y)))
+        return;
+    uint64_t *there = able_of(p, (int32_t)p->draft->graph->nodes.n);
+    set_copy(p, there, able_of(p, y));
+    keep_those_with_kernel(p, node, there);
+    if (set_is_empty(p, there))
+        return;
+    set_copy(p, able_of(p, x), there);
+    set_copy(p, feasible_of(p, x), there);
+}
+
 static bool shares_state(const Node *node, int input) {
     DType dtype = node->inputs[input].node->output_types[node->inputs[input].index];
     return dtype_is_ref(dtype) || dtype == DT_resource;
@@ -216,9 +232,12 @@ static Status *join_groups(Placing *p) {
         const Node *node = graph->nodes.p[i];
         if (!node)
             continue;
-        for (int in = 0; in < node->n_inputs; in++)
-            if (shares_state(node, in))
-                TRY(join(p, node, node->inputs[in].node));
+        for (int in = 0; in < node->n_inputs; in++) {
+            if (!shares_state(node, in))
+                continue;
+            follow_state(p, node, node->inputs[in].node);
+            TRY(join(p, node, node->inputs[in].node));
+        }
         TRY(join_colocated(p, node));
     }
     return OK;
@@ -254,7 +273,12 @@ static void log_placement(const Graph *graph) {
     }
 }
 
-static void assign(Placing *p) {
+static Status *note(const PlacementRecord *placed, const Node *node) {
+    bool asked = placed && placed->placed && node_is_stateful(node);
+    return asked ? placed->placed(placed, plan_state_name(node), node->placed) : OK;
+}
+
+static Status *assign(Placing *p) {
     const Graph *graph = p->draft->graph;
     const PlanOptions *options = p->draft->options;
     for (size_t i = 0; i < graph->nodes.n; i++) {
@@ -263,7 +287,9 @@ static void assign(Placing *p) {
             continue;
         const Device *device = options->devices->devices[choose(p, feasible_of(p, find_group(p, node->id)))];
         node->placed = device;
+        TRY(note(options->placed, node));
     }
+    return OK;
 }
 
 static Status *place(Draft *draft) {
@@ -274,7 +300,7 @@ static Status *place(Draft *draft) {
                        .able = calloc(n + 1, words * sizeof(uint64_t))};
     Status *status = placing.group && placing.feasible && placing.able ? make_groups(&placing) : OUT_OF_MEMORY;
     if (!status)
-        assign(&placing);
+        status = assign(&placing);
     free(placing.group);
     free(placing.feasible);
     free(placing.able);

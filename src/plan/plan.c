@@ -31,6 +31,7 @@ static const PassRow of_master[] = {
     {pass_expand, -1},
     {pass_deref, -1},
     {pass_place, -1},
+    {pass_cut, -1},
     {pass_partition, -1},
 };
 

@@ -172,10 +172,13 @@ typedef struct {
 // is made; who makes plans notes afterwards where theirs went.
 typedef struct PlacementRecord {
     const Device *(*device_of)(const struct PlacementRecord *record, Str node);  // NULL: nowhere yet
+    // Told of each such node once it is placed; NULL: nobody asks, the plan shows it.
+    Status *(*placed)(const struct PlacementRecord *record, Str node, const Device *device);
 } PlacementRecord;
 
 typedef struct PlanOptions {
     const DeviceSet *devices;
+    Str home;              // the master's task, where there may be devices of others: the graph is cut; empty: it is not
     bool soft_placement;
     bool partial;
     int intra_threads;     // threads of one kernel

@@ -151,6 +151,13 @@ static Status *copy_node(Pruning *p, Node *from) {
     return OK;
 }
 
+// Of a step over several tasks: feeds come in, and fetches go out, where the client is connected.
+static void put_at_client(const Pruning *p, NodeBuilder *builder, DType dtype) {
+    const PlanOptions *options = p->draft->options;
+    if (options->home.n && dtype != DT_resource)
+        builder_device(builder, str_of(options->devices->devices[0]->name));
+}
+
 static Status *make_arg(Pruning *p, int feed, Node **out) {
     Output edge = p->signature->feeds[feed];
     DType dtype = dtype_base(edge.node->output_types[edge.index]);
@@ -158,6 +165,7 @@ static Status *make_arg(Pruning *p, int feed, Node **out) {
     Str name = str_format(&arena, "_feed/%d/%.*s", feed, STR_ARGS(edge.node->name));
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, p->draft->graph, STR("_Arg"), name);
+    put_at_client(p, &builder, dtype);
     builder_attr(&builder, STR("T"), &ATTR_OF_TYPE(dtype));
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(feed));
     TRY(builder_finish(&builder, out));
@@ -171,6 +179,7 @@ static Status *make_retval(Pruning *p, int fetch, Output source, Node **out) {
     Str name = str_format(&arena, "_fetch/%d/%.*s", fetch, STR_ARGS(source.node->name));
     AUTO(builder) NodeBuilder builder;
     builder_init(&builder, p->draft->graph, STR("_Retval"), name);
+    put_at_client(p, &builder, output_base_type(source));
     builder_input(&builder, source);
     builder_attr(&builder, STR("index"), &ATTR_OF_INT(fetch));
     return builder_finish(&builder, out);

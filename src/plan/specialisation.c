@@ -79,13 +79,13 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
-// What a Recv gives has the shape of what its Send takes, which comes before it.
-static void foretell_received(const Specialising *s, const PlanNode *p) {
+// What a CopyIn gives has the shape of what its CopyOut takes, which comes before it.
+static void foretell_copied(const Specialising *s, const PlanNode *p) {
     const Node *node = p->binding.node;
     for (int32_t c = 0; c < node->n_controls; c++) {
         int32_t i = node->controls[c]->mark;
         const PlanNode *send = i >= 0 && i < s->plan->n_nodes ? &s->plan->nodes[i] : NULL;
-        if (send && send->flow == FLOW_SEND && send->binding.node == node->controls[c])
+        if (send && send->flow == FLOW_COPY_OUT && send->binding.node == node->controls[c])
             s->known[p->out].shape = s->known[s->plan->in_slots[send->in]].shape;
     }
 }
@@ -93,8 +93,8 @@ static void foretell_received(const Specialising *s, const PlanNode *p) {
 // A dynamic node's outputs stay what was told of them (tell_shapes). Those of a loop whose variables keep their shapes
 // are what their first values are.
 static NodeMode leave_dynamic(const Specialising *s, const PlanNode *p) {
-    if (p->flow == FLOW_RECV && !s->seen)
-        foretell_received(s, p);
+    if (p->flow == FLOW_COPY_IN && !s->seen)
+        foretell_copied(s, p);
     for (int out = 0; out < p->binding.n_out && p->flow == FLOW_LOOP && !s->seen; out++) {
         const Shape *first = &s->known[s->plan->in_slots[p->in + s->plan->loops[p->child].results[out]]].shape;
         if (shape_compatible(first, &p->binding.node->output_shapes[out]))

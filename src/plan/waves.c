@@ -24,6 +24,12 @@ static bool is_seen(const Node *node) {
     return op->start || (node_is_stateful(node) && !op->value && !(op->update | op->replace | op->read));
 }
 
+// A Recv that is never given a dead value: who cut the graph says so.
+static bool is_alive(const Node *node) {
+    const AttrValue *alive = node_flow(node) == FLOW_RECV ? node_attr_find(node, "_alive") : NULL;
+    return alive && alive->kind == ATTR_BOOL && alive->b;
+}
+
 // How many nodes are started; -1: among the others are some that no list runs, or not beside them.
 static int count_starts(Node *const *order, size_t n) {
     int starts = 0;
@@ -31,7 +37,8 @@ static int count_starts(Node *const *order, size_t n) {
         const Op *op = node_op(order[i]);
         Flow flow = node_flow(order[i]);
         const Device *device = order[i]->placed;
-        if (!op || (flow != FLOW_NONE && flow != FLOW_ARG) || (op->flags & OP_BLOCKS) || !device)
+        bool runs = flow == FLOW_NONE || flow == FLOW_ARG || flow == FLOW_SEND || is_alive(order[i]);
+        if (!op || !runs || (op->flags & OP_BLOCKS) || !device)
             return -1;
         starts += op->start != NULL;
     }

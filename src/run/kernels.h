@@ -24,7 +24,7 @@ void step_release_evicted(Step *step);               // of specialisations that 
 void step_free_bounds(Step *step);
 
 void step_free_propagation(Step *step);
-void step_clear_rendezvous(Step *step);
+void step_clear_copies(Step *step);
 void step_free_loops(Step *step);
 Status *run_loop(Kernel *k, uint32_t last);  // FLOW_LOOP (loop.c): inputs in `last` are its own
 // ---- the parts of a list's run, for loops
@@ -34,8 +34,16 @@ void list_preset_constants(Step *step);
 FALLIBLE Status *list_new_buffers(Step *step);
 FALLIBLE Status *run_specialised(Step *step);
 FALLIBLE Status *run_dynamic_from(Step *step, int32_t wave, int32_t first);  // every node from there on, dynamically
-Status *run_send(Kernel *k);           // FLOW_SEND and FLOW_RECV: the machine's own kernels (rendezvous.c)
-Status *run_recv(Kernel *k);
+Status *run_copy_out(Kernel *k);       // FLOW_COPY_OUT and FLOW_COPY_IN: the machine's own kernels (copies.c)
+Status *run_copy_in(Kernel *k);
+
+// ---- exchange.c: with the step's other parts
+Status *step_send(Kernel *k, Str key);      // StepContext.send
+void step_receive(Kernel *k, Str key);      // StepContext.receive
+struct Iteration;
+FALLIBLE Status *step_send_dead(Step *step, const PlanNode *node, const struct Iteration *iteration);
+void step_meet(Step *step);                // what it receives ends with its cancellation
+void step_part(Step *step, const Status *status);  // and the other parts with its error
 
 // ---- waits.c: for plans with waves
 // Begins what can be; `*out_keys` are the shapes to specialise for, NULL where something of which no shape is known is
@@ -49,5 +57,5 @@ FALLIBLE Status *waits_wave(Step *step, int32_t wave, bool *out_as_expected);
 FALLIBLE Status *waits_end(Step *step, Status *status);
 void waits_completed(Kernel *k, Status *status);
 
-// Any node, now: Send and Recv as above, everything else by invoke.
+// Any node, now: copies as above, everything else by invoke.
 FALLIBLE Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last);

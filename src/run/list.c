@@ -42,10 +42,10 @@ RunFn *kernel_of_dynamic(const PlanNode *p, const Specialisation *specialisation
 Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last) {
     if (__builtin_expect(p->flow == FLOW_NONE, 1))
         return invoke(&p->binding, prepared, k, last);
-    if (p->flow == FLOW_SEND)
-        return run_send(k);
-    if (p->flow == FLOW_RECV)
-        return run_recv(k);
+    if (p->flow == FLOW_COPY_OUT)
+        return run_copy_out(k);
+    if (p->flow == FLOW_COPY_IN)
+        return run_copy_in(k);
     if (p->flow == FLOW_LOOP)
         return run_loop(k, last);
     return invoke(&p->binding, prepared, k, last);

@@ -440,7 +440,15 @@ static Status *run_switch(Propagation *p, const PlanNode *node, Iteration *itera
     return OK;
 }
 
+static void send_dead(Propagation *p, const PlanNode *node, const Iteration *iteration) {
+    Status *status = step_send_dead(p->step, node, iteration);
+    if (status)
+        fail(p, node_error(node->binding.node, status));
+}
+
 static void run_dead(Propagation *p, const PlanNode *node, Iteration *iteration) {
+    if (node->flow == FLOW_SEND)
+        send_dead(p, node, iteration);
     if (node->flow == FLOW_ENTER)
         enter(p, node, iteration, true);
     else if (node->flow != FLOW_EXIT && node->flow != FLOW_NEXT)
@@ -498,6 +506,14 @@ static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration)
 
 // ---- the loop of the step's owner
 
+static void received_dead(Propagation *p, const Started *started) {
+    const PlanNode *node = started->node;
+    for (int out = 0; out < node->binding.n_out; out++)
+        slot_empty(p, &started->iteration->slots[node->out_place + out]);
+    tell_dead(p, node, started->iteration);
+    node_ends(p, node, started->iteration);
+}
+
 static void take_completions(Propagation *p) {
     mutex_lock(&p->lock);
     Started *done = p->done;
@@ -509,7 +525,10 @@ static void take_completions(Propagation *p) {
         p->started--;
         p->beside -= done->beside;
         drop_unread(p, done->node, done->iteration);
-        node_done(p, done->node, done->iteration, EVERY, done->status);
+        if (__builtin_expect(done->dead, 0))
+            received_dead(p, done);
+        else
+            node_done(p, done->node, done->iteration, EVERY, done->status);
         prepared_clear(&done->prepared);
         free(done);
         done = next;
@@ -703,6 +722,6 @@ void step_free_partial(Step *step) {
         status_free(step_sync(step, end(step)));
     }
     cancellation_clear(&step->cancellation);
-    step_clear_rendezvous(step);
+    step_clear_copies(step);
     step_free(step);
 }

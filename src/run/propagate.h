@@ -58,6 +58,7 @@ typedef struct Started {
     Prepared prepared;
     Prepared *node_prepared; // the node's own, where it runs only once in a step; NULL: the one above
     bool beside;             // on another thread: counted in Propagation.beside
+    bool dead;               // what it received is
     int64_t since;           // when it began, for a trace
     const PlanNode *node;
     Iteration *iteration;

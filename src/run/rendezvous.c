@@ -1,96 +1,218 @@
-// Rendezvous — Send and Recv between the devices of one process: what one end puts down, the other takes.
-//
-// A Recv is ordered behind its Send by a control edge, so it never waits; the key is the tensor's name and destination,
-// within one iteration. The value between them lies in host memory.
+// Rendezvous — see rendezvous.h: the one of a single process.
+#include "run/rendezvous.h"
+
 #include <stdlib.h>
 
-#include "run/kernels.h"
+#include "base/map.h"
+#include "run/stress.h"
+
+// What lies under a key, or who waits for it.
+typedef struct RendezvousItem {
+    Tensor value;
+    RendezvousTake *take;      // NULL: the value is here
+    bool dead;
+    Str key;                   // behind it
+    struct RendezvousItem *next;
+} RendezvousItem;
 
 typedef struct {
-    Str key;
-    void *iteration;
-    Tensor value;
-} Parcel;
+    Rendezvous rendezvous;     // first
+    Mutex lock;
+    Map items;                 // by key; guarded by lock, as is what follows
+    RendezvousUse use;
+    Status *reason;            // not NULL: aborted
+} LocalRendezvous;
 
-typedef struct Rendezvous {
-    VEC(Parcel) parcels;
-} Rendezvous;
-
-static Step *step_of(Kernel *k) {
-    return (Step *)k->step;
+static LocalRendezvous *local_of(Rendezvous *rendezvous) {
+    return (LocalRendezvous *)rendezvous;
 }
 
-static Status *host_copy(Kernel *k, const PlanNode *p, Tensor *out) {
-    const Step *step = step_of(k);
-    if (step->plan->slots[step->plan->in_slots[p->in]].memory == HOST_MEMORY)
-        return kernel_keep(k, 0, out);
-    Tensor host;
-    TRY(tensor_new(k->in[0]->dtype, k->in[0]->shape, &host));
-    Status *status = p->binding.device->type->copy_out(p->binding.device, k->in[0], &host);
-    if (status)
-        tensor_clear(&host);
-    else
-        *out = host;
-    return status;
+static RendezvousItem *item_new(Str key) {
+    RendezvousItem *item = calloc(1, sizeof *item + key.n);
+    if (!item)
+        return NULL;
+    memcpy(item + 1, key.p, key.n);
+    item->key = (Str){(const char *)(item + 1), key.n};
+    return item;
 }
 
-Status *run_send(Kernel *k) {
-    Step *step = step_of(k);
-    const PlanNode *p = &step->plan->nodes[k->index];
-    if (!step->rendezvous)
-        step->rendezvous = calloc(1, sizeof *step->rendezvous);
-    NEED_MEMORY(step->rendezvous);
-    Parcel parcel = {.key = node_str(k->node, "tensor_name"), .iteration = k->frame};
-    TRY(host_copy(k, p, &parcel.value));
-    bool kept = vec_push(&step->rendezvous->parcels, parcel);
-    if (!kept)
-        tensor_clear(&parcel.value);
-    NEED_MEMORY(kept);
+static size_t bytes_of(const Tensor *value) {
+    return value->data ? tensor_bytes(value) : 0;
+}
+
+// ---- by key, under the lock
+
+static Status *lay_down(LocalRendezvous *local, Str key, Tensor value, bool dead, RendezvousItem **out_waiting) {
+    if (local->reason)
+        return status_copy(local->reason);
+    *out_waiting = map_find(&local->items, key);
+    if (*out_waiting) {
+        NEED((*out_waiting)->take, INTERNAL, "two values were sent under the key %.*s", STR_ARGS(key));
+        map_take(&local->items, key);
+        local->use.waiting--;
+        return OK;
+    }
+    RendezvousItem *item = item_new(key);
+    if (!item || !map_set(&local->items, item->key, item)) {
+        free(item);
+        return OUT_OF_MEMORY;
+    }
+    item->value = value;
+    item->dead = dead;
+    local->use.values++;
+    local->use.bytes += bytes_of(&value);
+    if (local->use.bytes > local->use.most_bytes)
+        local->use.most_bytes = local->use.bytes;
     return OK;
 }
 
-static bool take(Step *step, Kernel *k, Tensor *out) {
-    Str key = node_str(k->node, "tensor_name");
-    for (size_t i = 0; step->rendezvous && i < step->rendezvous->parcels.n; i++) {
-        Parcel *parcel = &step->rendezvous->parcels.p[i];
-        if (parcel->iteration == k->frame && str_equal(parcel->key, key)) {
-            *out = parcel->value;
-            *parcel = vec_last(&step->rendezvous->parcels);
-            step->rendezvous->parcels.n--;
-            return true;
-        }
-    }
-    return false;
-}
-
-Status *run_recv(Kernel *k) {
-    Step *step = step_of(k);
-    const PlanNode *p = &step->plan->nodes[k->index];
-    Tensor value;
-    NEED(take(step, k, &value), INTERNAL, "nothing was sent under this key");
-    if (step->plan->slots[p->out].memory == HOST_MEMORY) {
-        kernel_set_output(k, 0, value);
+// `*out_there` is what lies there, taken out; NULL: the take waits, or there is a status.
+static Status *pick_up(LocalRendezvous *local, Str key, RendezvousTake *take, RendezvousItem **out_there) {
+    if (local->reason)
+        return status_copy(local->reason);
+    RendezvousItem *item = map_find(&local->items, key);
+    if (item) {
+        NEED(!item->take, INTERNAL, "two receive under the key %.*s", STR_ARGS(key));
+        map_take(&local->items, key);
+        local->use.values--;
+        local->use.bytes -= bytes_of(&item->value);
+        *out_there = item;
         return OK;
     }
-    Tensor inside;
-    Status *status = tensor_new_on(p->binding.device->allocator, value.dtype, value.shape, &inside);
-    if (!status) {
-        status = p->binding.device->type->copy_in(p->binding.device, &value, &inside);
-        if (status)
-            tensor_clear(&inside);
-        else
-            kernel_set_output(k, 0, inside);
+    item = item_new(key);
+    if (!item || !map_set(&local->items, item->key, item)) {
+        free(item);
+        return OUT_OF_MEMORY;
     }
-    tensor_clear(&value);
-    return status;
+    item->take = take;
+    local->use.waiting++;
+    return OK;
 }
 
-void step_clear_rendezvous(Step *step) {
-    if (!step->rendezvous)
+// ---- the calls
+
+static Status *put(Rendezvous *rendezvous, Str key, Tensor value, bool dead) {
+    LocalRendezvous *local = local_of(rendezvous);
+    RendezvousItem *waiting = NULL;
+    stress_yield();
+    mutex_lock(&local->lock);
+    Status *status = lay_down(local, key, value, dead, &waiting);
+    mutex_unlock(&local->lock);
+    if (status) {
+        tensor_clear(&value);
+        return status;
+    }
+    if (waiting) {
+        waiting->take->done(waiting->take, OK, value, dead);
+        free(waiting);
+    }
+    return OK;
+}
+
+static void take(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
+    LocalRendezvous *local = local_of(rendezvous);
+    RendezvousItem *there = NULL;
+    stress_yield();
+    mutex_lock(&local->lock);
+    Status *status = pick_up(local, key, take, &there);
+    mutex_unlock(&local->lock);
+    if (status)
+        take->done(take, status, (Tensor){0}, false);
+    if (!there)
         return;
-    for (size_t i = 0; i < step->rendezvous->parcels.n; i++)
-        tensor_clear(&step->rendezvous->parcels.p[i].value);
-    vec_clear(&step->rendezvous->parcels);
-    free(step->rendezvous);
-    step->rendezvous = NULL;
+    take->done(take, OK, there->value, there->dead);
+    free(there);
+}
+
+static bool give_up(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
+    LocalRendezvous *local = local_of(rendezvous);
+    mutex_lock(&local->lock);
+    RendezvousItem *item = map_find(&local->items, key);
+    bool waits = item && item->take == take;
+    if (waits) {
+        map_take(&local->items, key);
+        local->use.waiting--;
+    }
+    mutex_unlock(&local->lock);
+    if (waits)
+        free(item);
+    return waits;
+}
+
+// Takes all items out of the table, in a list.
+static RendezvousItem *take_all(LocalRendezvous *local) {
+    RendezvousItem *all = NULL;
+    size_t at = 0;
+    Str key;
+    void *value;
+    while (map_next(&local->items, &at, &key, &value)) {
+        RendezvousItem *item = value;
+        item->next = all;
+        all = item;
+    }
+    map_clear(&local->items);
+    local->use.values = local->use.waiting = local->use.bytes = 0;
+    return all;
+}
+
+static void end_all(RendezvousItem *items, const Status *reason) {
+    while (items) {
+        RendezvousItem *next = items->next;
+        if (items->take)
+            items->take->done(items->take, status_copy(reason), (Tensor){0}, false);
+        else
+            tensor_clear(&items->value);
+        free(items);
+        items = next;
+    }
+}
+
+static void abort_all(Rendezvous *rendezvous, Status *reason) {
+    LocalRendezvous *local = local_of(rendezvous);
+    RendezvousItem *items = NULL;
+    if (!reason)
+        reason = status_new(CANCELLED, __FILE__, __LINE__, "the step was cancelled");
+    mutex_lock(&local->lock);
+    bool first = !local->reason;
+    if (first) {
+        local->reason = reason;
+        items = take_all(local);
+    }
+    mutex_unlock(&local->lock);
+    // The reason stays as long as the rendezvous, which its caller holds.
+    if (first)
+        end_all(items, reason);
+    else
+        status_free(reason);
+}
+
+// Whoever takes holds the rendezvous: no take waits any more.
+static void free_local(Rendezvous *rendezvous) {
+    LocalRendezvous *local = local_of(rendezvous);
+    end_all(take_all(local), NULL);
+    status_free(local->reason);
+    mutex_clear(&local->lock);
+    free(local);
+}
+
+static const RendezvousType local_type = {
+    .put = put, .take = take, .give_up = give_up, .abort = abort_all, .free = free_local,
+};
+
+Status *local_rendezvous_new(Rendezvous **out) {
+    LocalRendezvous *local = calloc(1, sizeof *local);
+    NEED_MEMORY(local);
+    local->rendezvous.type = &local_type;
+    atomic_init(&local->rendezvous.references, 1);
+    mutex_init(&local->lock);
+    *out = &local->rendezvous;
+    return OK;
+}
+
+RendezvousUse local_rendezvous_use(Rendezvous *rendezvous) {
+    LocalRendezvous *local = local_of(rendezvous);
+    mutex_lock(&local->lock);
+    RendezvousUse use = local->use;
+    mutex_unlock(&local->lock);
+    return use;
 }

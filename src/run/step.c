@@ -111,8 +111,12 @@ Status *step_take(Executor *executor, const StepOptions *options, Step **out) {
     context->trace = options->trace;
     context->depth = options->depth;
     context->done = step_completed;
+    context->send = step_send;
+    context->receive = step_receive;
     context->step_id = options->step_id ? options->step_id : take_id(step);
     *out = step;
+    if (__builtin_expect(options->rendezvous != NULL, 0))
+        step_meet(step);
     return OK;
 }
 
@@ -122,7 +126,7 @@ static void step_give_back(Step *step) {
     step_empty(step);
     step_rest_memory(step);
     cancellation_clear(&step->cancellation);
-    step_clear_rendezvous(step);
+    step_clear_copies(step);
     if (step->evictions_seen != atomic_load_explicit(&step->executor->cache->evictions, memory_order_relaxed))
         step_release_evicted(step);
     put_spare(step);
@@ -218,6 +222,8 @@ Status *step_run(Executor *executor, const StepOptions *options, const Tensor *c
     status = step_sync(step, status);
     if (!status)
         status = step_fetch(step, out_fetches);
+    if (__builtin_expect(options->rendezvous != NULL, 0))
+        step_part(step, status);
     step_give_back(step);
     return status;
 }

@@ -59,7 +59,8 @@ struct Step {
     bool sees;                // of a loop's body: what can't be told beforehand is, by what was seen
     const Tensor *seen;       // the slots of an iteration that ran dynamically with such feeds; NULL: none yet
     struct LoopRun **loops;   // by plan->loops; made when they first run (run/loop.c)
-    struct Rendezvous *rendezvous;  // of this step; made by the first Send or Recv
+    struct Copies *copies;    // between its memories; made by the first (run/copies.c)
+    CancelWatch watch;        // ends what waits at its rendezvous, where it has one
     const struct StepOptions *options;
     uint64_t next_id, ids_end;  // what its next runs are called
     Arena arena;
@@ -76,6 +77,7 @@ typedef struct StepOptions {
     uint64_t step_id;                    // that a call is part of; 0: a step of its own
     struct Trace *trace;                 // run/trace.h; NULL: none
     int place;                           // of the calling thread (thread/place.h)
+    struct Rendezvous *rendezvous;       // where it meets the step's other parts (run/rendezvous.h); NULL: it has none
 } StepOptions;
 
 // Runs the executor's plan once. `feeds` are plan->n_feeds values in the plan's order, kept by the caller;

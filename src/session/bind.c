@@ -174,7 +174,7 @@ Status *node_states_load(NodeStates *states, Str bytes) {
 // ---- life
 
 void node_states_init(NodeStates *states, struct ResourceTable *resources) {
-    *states = (NodeStates){.placed = {device_of}, .opener = {open_node}, .resources = resources};
+    *states = (NodeStates){.placed = {.device_of = device_of}, .opener = {open_node}, .resources = resources};
     mutex_init(&states->lock);
 }
 

@@ -182,7 +182,7 @@ START_TEST(a_master_places_and_a_worker_plans) {
     for (size_t i = 0; i < draft.graph->nodes.n; i++) {
         const Node *node = draft.graph->nodes.p[i];
         ck_assert_ptr_nonnull(node->placed);
-        sends += node_flow(node) == FLOW_SEND;
+        sends += node_flow(node) == FLOW_COPY_OUT;
         calculations += str_is(node->type->name, "Neg") || str_is(node->type->name, "Exp");
         for (int in = 0; in < node->n_inputs; in++)
             ck_assert_ptr_eq(node->inputs[in].node->placed, node->placed);

@@ -318,8 +318,8 @@ START_TEST(values_share_a_block_there) {
     ck_assert_int_eq(plan->n_memories, 2);
     GOOD(specialisation_make(plan, &fed_value, NULL, &specialisation));
     for (int32_t i = 0; i < plan->n_nodes; i++)  // what came by Recv is sized when it has come
-        ck_assert(specialisation->modes[i] != NODE_DYNAMIC || plan->nodes[i].flow == FLOW_SEND ||
-                  plan->nodes[i].flow == FLOW_RECV || getenv("MILLRACE_STRESS"));
+        ck_assert(specialisation->modes[i] != NODE_DYNAMIC || plan->nodes[i].flow == FLOW_COPY_OUT ||
+                  plan->nodes[i].flow == FLOW_COPY_IN || getenv("MILLRACE_STRESS"));
     specialisation_release(specialisation);
     plan_release(plan);
     for (int i = 0; i < 4; i++) {

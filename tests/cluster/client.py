@@ -1,4 +1,4 @@
-# client — what every script begins with: TensorFlow in graph mode, the server's address, how a refusal is shown.
+# client — what every script begins with: TensorFlow in graph mode, the servers' addresses, how a refusal is shown.
 import os
 import sys
 
@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.FATAL)
 TARGET = sys.argv[1]
+TARGETS = sys.argv[1:]  # of scripts for several tasks: the workers
 np.set_printoptions(precision=6, suppress=False, threshold=200, linewidth=1000)
 
 

@@ -1,4 +1,5 @@
-# serve — usage: serve.py LIBRARY: a server of one task through the C interface of a library; prints its target, ends with stdin.
+# serve — usage: serve.py LIBRARY [CLUSTER JOB TASK]: a server through the C interface of a library; prints its target, ends with
+# stdin. CLUSTER is "ps=HOST:PORT;worker=HOST:PORT,HOST:PORT"; without it there is one task.
 import ctypes
 import sys
 import threading
@@ -10,12 +11,17 @@ FUNCTIONS = {"TF_NewStatus": (P, []), "TF_GetCode": (ctypes.c_int, [P]), "TF_Mes
 
 
 def field(number, data):
-    return bytes([number << 3 | 2, len(data)]) + data
+    length = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 127 | 128, len(data) >> 7])
+    return bytes([number << 3 | 2]) + length + data
 
 
-def server_def(job, address):
-    task = b"\x08\x00" + field(2, address)
-    return field(1, field(1, field(1, job) + field(2, task))) + field(2, job) + field(5, b"grpc")
+def server_def(cluster, job, task):
+    jobs = b""
+    for part in cluster.split(";"):
+        name, addresses = part.split("=")
+        tasks = [field(2, b"\x08" + bytes([i]) + field(2, address.encode())) for i, address in enumerate(addresses.split(","))]
+        jobs += field(1, field(1, name.encode()) + b"".join(tasks))
+    return field(1, jobs) + field(2, job.encode()) + b"\x18" + bytes([task]) + field(5, b"grpc")
 
 
 def main():
@@ -29,7 +35,8 @@ def main():
         if library.TF_GetCode(status):
             sys.exit("serve: " + library.TF_Message(status).decode())
 
-    data = server_def(b"localhost", b"localhost:0")
+    cluster, job, task = sys.argv[2:5] if len(sys.argv) > 2 else ("localhost=localhost:0", "localhost", "0")
+    data = server_def(cluster, job, int(task))
     server = library.TF_NewServer(data, len(data), status)
     checked()
     library.TF_ServerStart(server, status)

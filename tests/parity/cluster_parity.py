@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # cluster_parity — TensorFlow's Python client against a server of TensorFlow's and one of ours: both print the same.
 #
-# usage: cluster_parity.py [--only REGEX] [--library PATH] [--verbose]
-# Every script of tests/cluster runs twice, each time with a fresh server in a process of its own. Numbers that are printed
+# usage: cluster_parity.py [--only REGEX] [--library PATH] [--mixed] [--verbose]
+# Every script of tests/cluster runs twice, each time with fresh servers in processes of their own: one, or, where its name begins
+# with tasks_, two parameter tasks and two workers; with --mixed also with TensorFlow's workers and our parameter tasks, and the
+# reverse. Numbers that are printed
 # may be 1e-4 apart, relatively; all else is equal. TensorFlow is loaded once; clients and its servers are forks.
 import argparse
 import glob
@@ -10,6 +12,7 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -56,18 +59,33 @@ def child(work, out):
         os._exit(code)
 
 
+PLAN = (("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1))
+
+
+def new_cluster():
+    """{job: addresses}, of ports that are free."""
+    sockets = [socket.socket() for _ in PLAN]
+    for s in sockets:
+        s.bind(("localhost", 0))
+    addresses = ["localhost:%d" % s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return {"ps": addresses[:2], "worker": addresses[2:]}
+
+
 class TheirServer:
-    def __init__(self):
+    def __init__(self, cluster=None, job=None, task=0):
+        self.cluster, self.job, self.task = cluster, job, task
         read, write = os.pipe()
         self.pid = child(self.serve, write)
         os.close(write)
         with os.fdopen(read) as lines:
             self.target = next((line.split()[1] for line in lines if line.startswith("target ")), None)
 
-    @staticmethod
-    def serve():
+    def serve(self):
         import tensorflow.compat.v1 as tf
-        server = tf.distribute.Server.create_local_server()
+        server = (tf.distribute.Server(self.cluster, job_name=self.job, task_index=self.task) if self.cluster else
+                  tf.distribute.Server.create_local_server())
         print("target", server.target, flush=True)
         os.dup2(2, 1)
         server.join()
@@ -79,9 +97,11 @@ class TheirServer:
 
 
 class OurServer:
-    def __init__(self, library):
+    def __init__(self, library, cluster=None, job=None, task=0):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([sys.executable, os.path.join(scripts, "serve.py"), library], text=True,
+        text = ";".join("%s=%s" % (name, ",".join(addresses)) for name, addresses in (cluster or {}).items())
+        more = [text, job, str(task)] if cluster else []
+        self.process = subprocess.Popen([sys.executable, os.path.join(scripts, "serve.py"), library] + more, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
         self.target = self.process.stdout.readline().strip()
 
@@ -101,10 +121,28 @@ class OurServer:
         return wrong
 
 
-def run_script(path, target):
+class Servers:
+    """What a script needs. `ours` says of a job whether its tasks are ours."""
+    def __init__(self, path, library, ours):
+        if not os.path.basename(path).startswith("tasks_"):
+            self.servers = [OurServer(library) if ours("worker") else TheirServer()]
+            self.targets = [self.servers[0].target]
+            return
+        cluster = new_cluster()
+        # Forks first: they would hold the standard inputs by which ours are ended.
+        made = {(job, task): TheirServer(cluster, job, task) for job, task in PLAN if not ours(job)}
+        made.update({(job, task): OurServer(library, cluster, job, task) for job, task in PLAN if ours(job)})
+        self.servers = [made[place] for place in PLAN]
+        self.targets = [server.target for server in self.servers[2:]]
+
+    def end(self):
+        return "".join([server.end() for server in self.servers])
+
+
+def run_script(path, targets):
     """What the script prints, and how it ended."""
     def work():
-        sys.argv = [path, target]
+        sys.argv = [path] + targets
         sys.path.insert(0, scripts)
         os.chdir(tempfile.gettempdir())
         import runpy
@@ -152,27 +190,37 @@ def differences(theirs, ours):
             yield "  TensorFlow: %s\n  here:       %s" % (a[:600], b[:600])
 
 
+def against(path, options, theirs, ours):
+    servers = Servers(path, options.library, ours)
+    printed, code = run_script(path, servers.targets)
+    wrong = servers.end()
+    if code:
+        return wrong + "the script ends with %d here:\n%s" % (code, printed[-1200:])
+    return wrong + "\n".join(differences(theirs, printed))
+
+
 def compare(path, options):
     """What is wrong with one script; empty if nothing is."""
-    server = TheirServer()
-    theirs, code = run_script(path, server.target)
-    server.end()
+    servers = Servers(path, options.library, lambda job: False)
+    theirs, code = run_script(path, servers.targets)
+    servers.end()
     if code:
         return "the script fails on TensorFlow's own server:\n" + theirs[-1200:]
     if options.verbose:
         print(theirs)
-    server = OurServer(options.library)
-    ours, code = run_script(path, server.target)
-    wrong = server.end()
-    if code:
-        return wrong + "the script ends with %d here:\n%s" % (code, ours[-1200:])
-    return wrong + "\n".join(differences(theirs, ours))
+    wrong = against(path, options, theirs, lambda job: True)
+    if options.mixed and not wrong and os.path.basename(path).startswith("tasks_"):
+        for mine in ("ps", "worker"):
+            found = against(path, options, theirs, lambda job: job == mine)
+            wrong += "with our %s tasks among TensorFlow's:\n%s\n" % (mine, found) if found else ""
+    return wrong
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--only", default="", help="scripts whose name matches")
     p.add_argument("--library", default=os.path.join(BUILD, "lib", "libmillrace.so"))
+    p.add_argument("--mixed", action="store_true", help="clusters of both kinds of servers, too")
     p.add_argument("--verbose", action="store_true", help="show what TensorFlow's server makes the scripts print")
     options = p.parse_known_args()[0]
     import tensorflow.compat.v1  # noqa: F401, once for all forks

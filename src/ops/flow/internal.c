@@ -1,4 +1,4 @@
-// Internal ops — those that the machine puts into its own graphs: arguments, results, reads of references, Send, Recv.
+// Internal ops — those that the machine puts into its own graphs: arguments, results, copies, reads of references.
 #include "ops/op.h"
 #include "resource/variable.h"
 
@@ -13,25 +13,22 @@ const Op op__Retval = {
     .flow = FLOW_RETVAL, .cpu = ANY_TYPE(kernel_nothing),
 };
 
-#define SEND_ATTRIBUTES \
-    "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; " \
-    "client_terminated: bool = false; stateful"
-
-const Op op__Send = {
-    .signature = "_Send(tensor: T); T: type; " SEND_ATTRIBUTES, .doc = "Gives a value to the Recv of the same name.",
-    .flow = FLOW_SEND,
+const Op op__CopyOut = {
+    .signature = "_CopyOut(tensor: T); T: type; key: string; stateful",
+    .doc = "Takes a value out of a device's memory, for the CopyIn of the same key.", .flow = FLOW_COPY_OUT,
 };
-const Op op__HostSend = {
-    .signature = "_HostSend(tensor: T); T: type; " SEND_ATTRIBUTES,
-    .doc = "Gives a value to the Recv of the same name, which wants it in host memory.", .flow = FLOW_SEND,
+const Op op__HostCopyOut = {
+    .signature = "_HostCopyOut(tensor: T); T: type; key: string; stateful",
+    .doc = "Takes a value out of a device's memory, for the CopyIn of the same key, which wants it in host memory.",
+    .flow = FLOW_COPY_OUT,
 };
-const Op op__Recv = {
-    .signature = "_Recv() -> tensor: tensor_type; tensor_type: type; " SEND_ATTRIBUTES,
-    .doc = "Takes the value that was sent under the name.", .flow = FLOW_RECV,
+const Op op__CopyIn = {
+    .signature = "_CopyIn() -> tensor: T; T: type; key: string; stateful",
+    .doc = "Brings a value that was taken out under the key into a device's memory.", .flow = FLOW_COPY_IN,
 };
-const Op op__HostRecv = {
-    .signature = "_HostRecv() -> tensor: tensor_type; tensor_type: type; " SEND_ATTRIBUTES,
-    .doc = "Takes the value that was sent under the name, in host memory.", .host_out = BIT(0), .flow = FLOW_RECV,
+const Op op__HostCopyIn = {
+    .signature = "_HostCopyIn() -> tensor: T; T: type; key: string; stateful",
+    .doc = "Gives the value that was taken out under the key, in host memory.", .host_out = BIT(0), .flow = FLOW_COPY_IN,
 };
 
 const Op op__Loop = {
