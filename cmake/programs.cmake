@@ -6,6 +6,7 @@ include(GNUInstallDirs)
 file(GLOB CLI_SOURCES CONFIGURE_DEPENDS cli/*.c)
 if(CLI_SOURCES)
     add_executable(millrace_command ${CLI_SOURCES})
+    target_compile_options(millrace_command PRIVATE $<$<NOT:$<BOOL:${MILLRACE_SANITIZE}>>:-Os>)
     set_target_properties(millrace_command PROPERTIES OUTPUT_NAME millrace INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     target_link_libraries(millrace_command PRIVATE millrace millrace_flags m ZLIB::ZLIB)
 
