@@ -19,7 +19,8 @@ set_source_files_properties(src/graph/known_ops.c PROPERTIES
 
 # What no step waits for is compiled for size: a tenth less of it.
 set(SMALL ${SOURCES})
-list(FILTER SMALL INCLUDE REGEX "/src/(api|autodiff|cluster|data|eager|formula|job|rpc|train|ops/data|ops/rewrite)/")
+list(FILTER SMALL INCLUDE REGEX "/src/(api|autodiff|cluster|data|eager|formula|job|rpc|train|ops/(data|queue|rewrite|string|sparse))/")
+list(FILTER SMALL EXCLUDE REGEX "/sparse/matmul")
 if(NOT MILLRACE_SANITIZE)
     set_source_files_properties(${SMALL} PROPERTIES COMPILE_OPTIONS -Os)
 endif()
