@@ -24,7 +24,13 @@ spec.loader.exec_module(program)
 def plain(value):
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
-    return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if not hasattr(value, "dtype") or not hasattr(value, "tobytes"):
+        return value
+    if value.dtype.kind == "O":
+        return None, value.shape, value.ravel().tolist()
+    return value.dtype.str, value.shape, value.tobytes()
 with open(sys.argv[2], "wb") as f:
     pickle.dump(plain(program.main(tf)), f)
 """
@@ -36,7 +42,23 @@ def results(python, program, which, out):
     if done.returncode:
         raise RuntimeError("%s on %s:\n%s" % (os.path.basename(program), which, done.stderr[-3000:]))
     with open(out, "rb") as f:
-        return pickle.load(f)
+        return arrays(pickle.load(f))
+
+
+def arrays(value):
+    """What `plain` made of arrays, which pickles of one NumPy are not read by another, as arrays again."""
+    import numpy as np
+    if isinstance(value, tuple):
+        dtype, shape, content = value
+        if dtype is None:
+            array = np.empty(len(content), object)
+            array[:] = content
+        else:
+            array = np.frombuffer(content, dtype)
+        return array.reshape(shape)
+    if isinstance(value, dict):
+        return {k: arrays(v) for k, v in value.items()}
+    return [arrays(v) for v in value] if isinstance(value, list) else value
 
 
 def differences(a, b, where, tolerance):

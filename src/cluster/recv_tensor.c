@@ -61,9 +61,8 @@ static void wait_for_value(Recv *recv) {
             on_cancelled(recv);
     }
     int before = STARTING;
-    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): recv_done frees only what is WAITING
     if (!atomic_compare_exchange_strong(&recv->state, &before, WAITING))
-        answer(recv);
+        answer(recv);  // NOLINT(clang-analyzer-unix.Malloc): recv_done frees only what is WAITING
 }
 
 // A restarted task is not the one that the key was made for: this is how others notice.
