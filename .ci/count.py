@@ -44,7 +44,8 @@ def main():
     for report in logs.rglob("*.xml"):
         for case in xml.parse(report).getroot().iter("testcase"):
             good, bad = count(case.findtext("system-out") or "")
-            if case.get("status") != "run" and bad == 0:
+            # ctest writes a status, pytest what went wrong.
+            if (case.get("status", "run") != "run" or case.find("failure") is not None or case.find("error") is not None) and bad == 0:
                 bad = 1
             passed, failed = passed + max(good, int(good + bad == 0)), failed + bad
     parity = logs / "parity.log"

@@ -63,6 +63,7 @@ def main():
     program = os.path.join(build, "bench", "bench")
     if not os.path.exists(program):
         sys.exit("bench: %s is not built: ninja benches" % program)
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")    # some processors don't get it unasked
     library = tensorflow_library()
     if library:
         os.environ.setdefault("TENSORFLOW_LIBRARY", library)

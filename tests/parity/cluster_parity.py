@@ -21,6 +21,7 @@ import traceback
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"    # with it, ops have other names in step stats
 for proxy in ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy"):
     os.environ.pop(proxy, None)
     os.environ.pop(proxy.upper(), None)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# unit_tests_parity — unit tests written for TensorFlow's Python, their sessions on a server of TensorFlow's and one of ours.
+# unit_tests — unit tests written for TensorFlow's Python, their sessions on a server of TensorFlow's and one of ours.
 #
-# usage: unit_tests_parity.py [--only REGEX] [--tests REGEX] [--root DIR] [--library PATH] [--ours] [--verbose] FILE...
+# usage: unit_tests.py [--only REGEX] [--tests REGEX] [--root DIR] [--library PATH] [--ours] [--verbose] FILE...
 # Each file is a module of tests (tf.test.TestCase) in TensorFlow 1's style, anywhere on this machine: what a client library has
 # beside its code (tf_slim and tensor2tensor do) or what somebody wrote. Every session without a target opens on the server, with
 # state of its own. A test disagrees where it passes on TensorFlow's server and not here; what fails on both says nothing. DIR is put
