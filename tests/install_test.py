@@ -85,7 +85,7 @@ def test_the_headers_are_valid_cpp(prefix, tmp_path):
 
 
 def test_a_stripped_release_has_no_more_than_4_megabytes(prefix, tmp_path):
-    """3.1 MB without servers and their network; gcc 13 and later add 0.1, which vectorise the rests of loops too."""
+    """gcc 13 and later add 0.1, which vectorise the rests of loops too."""
     run("strip", "-o", tmp_path / "stripped", library_folder(prefix) / "libmillrace.so")
     size = (tmp_path / "stripped").stat().st_size
     assert 500_000 < size < (4_000_000 if OPTIMISED else 10_000_000)
