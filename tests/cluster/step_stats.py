@@ -15,7 +15,7 @@ with tf.Session(TARGET) as session:
     nodes = {n.node_name: n for d in metadata.step_stats.dev_stats for n in d.node_stats}
     print(sorted({d.device for d in metadata.step_stats.dev_stats}))
     print([name in nodes for name in ("product", "out")])
-    print(all(n.all_start_micros > 0 and n.all_end_rel_micros >= 0 for n in nodes.values()))    # theirs may end before its op
+    print(all(n.all_start_micros > 0 and n.all_end_rel_micros >= n.op_end_rel_micros for n in nodes.values()))
     print("MatMul" in nodes["product"].timeline_label)
     trace = json.loads(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
     print(any(e.get("args", {}).get("op") == "MatMul" for e in trace["traceEvents"]))
