@@ -56,6 +56,8 @@ def models(arguments):
 def main():
     if sys.argv[1:2] in (["models"], ["conv3d"]):
         return models(sys.argv[1:])
+    if sys.argv[1:2] == ["cluster"]:
+        return subprocess.call([sys.executable, os.path.join(here, "rpc", "cluster.py")] + sys.argv[2:])
     if sys.argv[1:2] == ["rpc"]:
         return subprocess.call([sys.executable, os.path.join(here, "rpc", "rpc.py")] + sys.argv[2:])
     if sys.argv[1:2] == ["input"]:

@@ -31,7 +31,8 @@ typedef struct {
     int (*run)(int argc, char **argv);
 } Command;
 
-extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_convert, command_server;
+extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_convert,
+    command_devices, command_server, command_cluster;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -1,7 +1,9 @@
 // millrace server — a task of a cluster, which clients of TensorFlow connect to.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "millrace/cluster.h"
@@ -9,7 +11,10 @@
 static const char ABOUT[] =
     "Runs the graphs of whoever connects: tf.compat.v1.Session(\"grpc://HOST:PORT\") of TensorFlow, and other clients of its "
     "protocol. What a cluster is made of, and which of its tasks this one is, TF_CONFIG says in the environment, or the "
-    "options, which win; without either it is a cluster of one task on localhost.\n\n"
+    "options, which win; without either it is a cluster of one task on localhost. With --jobs it is made of the processes that a "
+    "scheduler has started: Slurm, OpenMPI and other process managers that speak PMI, or a Kubernetes Indexed Job.\n\n"
+    "With --jobs and a program, tasks of every job but \"ps\" become that program, which finds all this in TF_CONFIG and starts its own "
+    "server.\n\n"
     "Anyone who can reach the port can run any graph, with the rights of this process: it listens on the address that the "
     "cluster names for the task, so name a loopback address unless the network is yours.\n";
 
@@ -17,17 +22,21 @@ static const Option OPTIONS[] = {
     {"cluster", "TEXT", "\"ps=HOST:PORT;worker=HOST:PORT,HOST:PORT\", JSON like TF_CONFIG's, or @FILE with either", 'c'},
     {"job", "NAME", "the job of this task", 'j'},
     {"task", "N", "its number in the job", 't'},
-    {"port", "N", "the port to listen on, instead of the cluster's", 'p'},
+    {"port", "N", "the port to listen on, instead of the cluster's; with --jobs that of the first task on each host, else 2222", 'p'},
+    {"jobs", "TEXT", "of which jobs the processes are, in their order: \"ps=2,worker\", two and all others", 'J'},
+    {"hosts", "TEXT", "with --jobs: where they are, if the scheduler doesn't tell: \"a,node[1-3]\"", 'H'},
     {0}};
 
 static const char EXAMPLES[] =
     "millrace server --port 2222\n"
-    "millrace server --cluster 'worker=localhost:2222' --job worker --task 0\n";
+    "millrace server --cluster 'worker=localhost:2222' --job worker --task 0\n"
+    "srun --ntasks 5 --wait 30 millrace server --jobs ps=2,worker -- python3 train.py\n";
 
 typedef struct {
     char *cluster;
-    const char *job;
+    const char *job, *jobs, *hosts;
     int task, port;
+    char **program;
 } Options;
 
 static bool read_number(const Command *command, const char *name, int most, int *out) {
@@ -63,10 +72,46 @@ static int read_options(int argc, char **argv, Options *o) {
             return EXIT_USAGE + 1;
         if (option == 'p' && !read_number(&command_server, "port", 65535, &o->port))
             return EXIT_USAGE + 1;
+        if (option == 'J')
+            o->jobs = optarg;
+        if (option == 'H')
+            o->hosts = optarg;
     }
-    if (optind < argc)
-        return misuse(&command_server, "'%s' is not an option", argv[optind]) + 1;
+    o->program = optind < argc ? argv + optind : NULL;
+    if (o->program && strcmp(argv[optind - 1], "--") != 0)
+        return misuse(&command_server, "'%s' is not an option; programs stand behind --", argv[optind]) + 1;
+    if (o->jobs && o->cluster)
+        return misuse(&command_server, "--cluster and --jobs both say what the cluster is made of") + 1;
+    if (!o->jobs && (o->hosts || o->program))
+        return misuse(&command_server, "%s with --jobs only", o->hosts ? "--hosts goes" : "a program goes") + 1;
     return 0;
+}
+
+// --jobs: what TF_CONFIG would hold, as the cluster.
+static void ask_scheduler(Options *o, TF_Status *status) {
+    enum { USUAL_PORT = 2222 };
+    TF_Buffer *config = TF_NewBuffer();
+    mr_scheduler_cluster(o->jobs, o->hosts, o->port ? o->port : USUAL_PORT, config, status);
+    if (TF_GetCode(status) == TF_OK)
+        o->cluster = strdup(config->data);
+    o->port = 0;
+    TF_DeleteBuffer(config);
+}
+
+// Whether the program is this task, and not a server.
+static bool is_for_program(const Options *o, TF_Status *status) {
+    mr_cluster *cluster = o->program ? mr_cluster_new(o->cluster, status) : NULL;
+    bool is = cluster && strcmp(mr_cluster_job(cluster), "ps") != 0;
+    mr_cluster_delete(cluster);
+    return is;
+}
+
+// Does not come back but for a failure.
+static int become(const Options *o) {
+    setenv("TF_CONFIG", o->cluster, 1);
+    execvp(o->program[0], o->program);
+    fail("%s: %s", o->program[0], strerror(errno));
+    return 127;
 }
 
 static TF_Server *start(const Options *o, TF_Status *status) {
@@ -93,6 +138,18 @@ static int serve(TF_Server *server, TF_Status *status, const sigset_t *signals) 
     return number == SIGINT ? 130 : 143;
 }
 
+static int be_server(const Options *options, TF_Status *status) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);  // before any thread is made
+    TF_Server *server = start(options, status);
+    int code = good(status, "server") ? serve(server, status, &signals) : EXIT_FAILED;
+    TF_DeleteServer(server);
+    return code;
+}
+
 static int run(int argc, char **argv) {
     Options options = {.task = -1};
     int early = read_options(argc, argv, &options), code = EXIT_FAILED;
@@ -100,22 +157,19 @@ static int run(int argc, char **argv) {
         free(options.cluster);
         return early - 1;
     }
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);  // before any thread is made
     TF_Status *status = TF_NewStatus();
-    TF_Server *server = start(&options, status);
-    if (good(status, "server"))
-        code = serve(server, status, &signals);
-    TF_DeleteServer(server);
+    if (options.jobs)
+        ask_scheduler(&options, status);
+    if (TF_GetCode(status) == TF_OK && is_for_program(&options, status))
+        code = become(&options);
+    else if (good(status, "server"))
+        code = be_server(&options, status);
     TF_DeleteStatus(status);
     free(options.cluster);
     return code;
 }
 
 const Command command_server = {
-    .name = "server", .summary = "Be a task of a cluster", .arguments = "", .about = ABOUT, .options = OPTIONS,
+    .name = "server", .summary = "Be a task of a cluster", .arguments = "[-- PROGRAM [ARGUMENTS]]", .about = ABOUT, .options = OPTIONS,
     .examples = EXAMPLES, .run = run,
 };

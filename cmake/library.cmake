@@ -19,8 +19,11 @@ set_source_files_properties(src/graph/known_ops.c PROPERTIES
 
 # What no step waits for is compiled for size: a tenth less of it.
 set(SMALL ${SOURCES})
-list(FILTER SMALL INCLUDE REGEX "/src/(api|autodiff|cluster|data|eager|formula|job|rpc|train|ops/(data|queue|rewrite|string|sparse))/")
-list(FILTER SMALL EXCLUDE REGEX "/sparse/matmul")
+string(CONCAT SMALL_OPS "array/(diag|ragged|unique)|data|flow|image/(decode|distorted_box|draw_boxes|encode|suppression)|io|linalg"
+       "|math/(bincount|einsum|special)|nn/(ctc|dilation|geometry)|quantize|queue|random|rewrite|signal/audio|sparse|state|string")
+set(SMALL_FOLDERS "api|autodiff|cluster|data|device/pjrt|eager|file|formula|graph|hlo|job|plan|proto|resource|rpc|train")
+list(FILTER SMALL INCLUDE REGEX "/src/(${SMALL_FOLDERS}|ops/(${SMALL_OPS}))[/._]")
+list(FILTER SMALL EXCLUDE REGEX "/sparse/matmul|/file/(crc32c|snappy)")
 if(NOT MILLRACE_SANITIZE)
     set_source_files_properties(${SMALL} PROPERTIES COMPILE_OPTIONS -Os)
 endif()

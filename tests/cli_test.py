@@ -21,7 +21,7 @@ import pytest
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 COMMAND = os.path.join(BUILD, "bin", "millrace")
-COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train", "convert", "server"]
+COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train", "convert", "devices", "server", "cluster"]
 os.environ.pop("COLUMNS", None)   # what is printed goes by it
 os.unsetenv("COLUMNS")            # readline, which pytest loads on Debian 13, has set it behind os.environ
 

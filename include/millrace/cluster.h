@@ -14,6 +14,25 @@ extern "C" {
  * tell which of its tasks; `port` 0: that of the task's address. INVALID_ARGUMENT. */
 MR_EXPORT void mr_server_def(const char *cluster, const char *job, int task, int port, TF_Buffer *out, TF_Status *status);
 
+/* What TF_CONFIG would hold, into an empty buffer, followed by a NUL that `length` does not count: for processes that Slurm,
+ * OpenMPI, another process manager that speaks PMI, or a Kubernetes Indexed Job has started. `jobs`, "ps=2,worker": the first
+ * two of them are parameter tasks, the rest workers; NULL: all workers. `hosts`: where they are, in Slurm's notation,
+ * "a,node[1-3]", each with as many as the others; NULL: as the scheduler says. The first on a host has the port `port`.
+ * NOT_FOUND where no scheduler has started this process; INVALID_ARGUMENT. */
+MR_EXPORT void mr_scheduler_cluster(const char *jobs, const char *hosts, int port, TF_Buffer *out, TF_Status *status);
+
+/* Who is in a cluster, and which of its tasks a program is. */
+typedef struct mr_cluster mr_cluster;
+/* `text` as for mr_server_def; NULL: what TF_CONFIG holds. INVALID_ARGUMENT. */
+MR_EXPORT mr_cluster *mr_cluster_new(const char *text, TF_Status *status);
+MR_EXPORT void mr_cluster_delete(mr_cluster *cluster);
+MR_EXPORT const char *mr_cluster_job(const mr_cluster *cluster);    /* "worker" */
+MR_EXPORT int mr_cluster_task(const mr_cluster *cluster);
+/* How many tasks a job has; 0: there is none of that name. */
+MR_EXPORT int mr_cluster_num_tasks(const mr_cluster *cluster, const char *job);
+/* "host:port" of a task; NULL where there is none. Lives as long as the cluster. */
+MR_EXPORT const char *mr_cluster_address(const mr_cluster *cluster, const char *job, int task);
+
 #ifdef __cplusplus
 }
 #endif

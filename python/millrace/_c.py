@@ -153,12 +153,22 @@ _PROTOTYPES = {
     "TF_OpKernelConstruction_GetAttrSize": (None, _P, _S, POINTER(c_int32), POINTER(c_int32), _P),
     "TF_OpKernelConstruction_GetAttrString": (None, _P, _S, _P, _Z, _P),
     "TF_OpKernelConstruction_Failure": (None, _P, _P), "TF_OpKernelContext_Failure": (None, _P, _P),
+    "TFE_NewContextOptions": (_P,), "TFE_DeleteContextOptions": (None, _P), "TFE_NewContext": (_P, _P, _P),
+    "TFE_NewOp": (_P, _P, _S, _P), "TFE_DeleteOp": (None, _P), "TFE_OpAddInput": (None, _P, _P, _P),
+    "TFE_OpAddInputList": (None, _P, _P, _I, _P), "TFE_OpSetAttrValueProto": (None, _P, _S, _S, _Z, _P),
+    "TFE_NewTensorHandle": (_P, _P, _P), "TFE_DeleteTensorHandle": (None, _P),
+    "TFE_TensorHandleResolve": (_P, _P, _P), "TFE_TensorHandleDataType": (_I, _P),
+    "TFE_TensorHandleNumDims": (_I, _P, _P), "TFE_TensorHandleDim": (_L, _P, _I, _P),
+    "TFE_TensorHandleDevicePointer": (_P, _P, _P),
+    "TFE_ContextAddFunction": (None, _P, _P, _P), "TFE_ContextRemoveFunction": (None, _P, _S, _P),
+    "mr_call_new": (_P, _P, _P), "mr_call_delete": (None, _P), "mr_call_num_outputs": (_I, _P),
+    "mr_call_output_type": (_I, _P, _I), "mr_call_run": (None, _P, _P, _P, _P), "mr_call_one": (_P, _P, _P, _P),
     "mr_version": (_S,), "mr_add_gradients": (None, _P, POINTER(Gradients), _P),
     "mr_message_at": (_S, _Z), "mr_message_field": (_I, _S, _Z, POINTER(FieldInfo)),
     "mr_enum_value": (_S, _S, _Z, POINTER(_I)), "mr_op_at": (_I, _Z, POINTER(OpInfo)),
     "mr_op_find": (_I, _S, POINTER(OpInfo)), "mr_dtype_name": (_S, _I),
     "mr_message_parse": (None, _S, _S, _Z, POINTER(Buffer), _P),
-    "mr_freeze": (None, _P, POINTER(Output), _I, POINTER(Buffer), _P),
+    "mr_saved_model_write": (None, _P, _S, _P, _P), "mr_freeze": (None, _P, POINTER(Output), _I, POINTER(Buffer), _P),
 }
 
 

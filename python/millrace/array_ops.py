@@ -502,7 +502,7 @@ def meshgrid(*args, **kwargs):
         raise ValueError("indexing parameter must be either 'xy' or 'ij'")
     with name_scope(name, "meshgrid", args):
         n = len(args)
-        parts = [reshape(stack(x), [1] * i + [-1] + [1] * (n - i - 1)) for i, x in enumerate(args)]
+        parts = [reshape(convert_to_tensor(x), [1] * i + [-1] + [1] * (n - i - 1)) for i, x in enumerate(args)]
         sizes = [size(x) for x in args]
         kind = convert_to_tensor(args[0]).dtype.base_dtype
         if indexing == "xy" and n > 1:

@@ -47,4 +47,7 @@ bytes_or_text_types = (bytes, str)
 def __getattr__(name):
     if name == "v1":
         return _namespace("")
+    if name == "v2":
+        from .compat import v2
+        return v2
     raise AttributeError(name)

@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _c, dtypes, tensor_shape, tensors
-from .graph import Tensor, get_default_graph
+from .graph import Tensor, executing_eagerly, get_default_graph
 
 _INT32 = np.iinfo(np.int32)
 
@@ -156,6 +156,9 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
 
 
 def constant_of_array(array, dtype, name="Const"):
+    if executing_eagerly():
+        from .eager import tensor
+        return tensor.from_array(array, dtype)
     pointer = tensors.new(array, dtype._number)
     graph = get_default_graph()
     return graph._new_operation("Const", (), name, {"dtype": dtype, "value": pointer})._outputs[0]
@@ -249,6 +252,8 @@ def constant_value(tensor, partial=False):
         return tensor
     if not isinstance(tensor, Tensor):
         return None
+    if type(tensor) is not Tensor:
+        return np.asarray(tensor.numpy())
     if tensor.op.type in ("Placeholder", "VariableV2", "ReadVariableOp", "VarHandleOp"):
         return None
     if tensor.op.type == "Identity" and tensor.op.inputs[0].dtype._is_ref_dtype:

@@ -7,7 +7,8 @@ import numpy as np
 from . import dtypes, nest, tensor_shape
 from .constant import constant, constant_value
 from .convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from .graph import (GraphKeys, Operation, Tensor, control_dependencies, get_default_graph, name_scope)
+from .graph import (GraphKeys, Operation, Tensor, _of_graph, control_dependencies, executing_eagerly, get_default_graph,
+                    name_scope)
 from .indexed import IndexedSlices, SparseTensor
 from .ops_apply import apply, apply_op
 
@@ -41,6 +42,8 @@ def group(*inputs, **kwargs):
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: %s" % ", ".join(kwargs))
+    if executing_eagerly():
+        return None
     ops = list(_ops_of(inputs))
     if not ops:
         return no_op(name=name or "group_deps")
@@ -63,6 +66,8 @@ def _group_on(device, ops, name):
 
 def tuple(tensors, name=None, control_inputs=None):
     """The tensors, all of them available only when all are computed."""
+    if executing_eagerly():
+        return [t if t is None or isinstance(t, IndexedSlices) else convert_to_tensor(t) for t in tensors]
     with name_scope(name, "tuple", [t for t in tensors if isinstance(t, Tensor)]):
         tensors = [t if t is None or isinstance(t, (IndexedSlices, Operation)) else convert_to_tensor(t) for t in tensors]
         gates = list(dict.fromkeys(_ops_of([t for t in tensors if t is not None])))
@@ -74,6 +79,8 @@ def tuple(tensors, name=None, control_inputs=None):
 
 
 def with_dependencies(dependencies, output_tensor, name=None):
+    if executing_eagerly():
+        return output_tensor
     if output_tensor is None:
         return group(*dependencies, name=name)
     with name_scope(name, "control_dependency", []) as scope, control_dependencies(dependencies):
@@ -245,8 +252,18 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         raise TypeError("true_fn must be callable.")
     if not callable(false_fn):
         raise TypeError("false_fn must be callable.")
+    graph = get_default_graph()
+    if executing_eagerly() and not _of_graph([pred]) or graph._traced and isinstance(pred, (bool, np.bool_)):
+        return true_fn() if pred else false_fn()
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
+    if graph._traced:
+        from .eager.func_graph import ordered_cond
+        return ordered_cond(_cond, graph, pred, true_fn, false_fn, name=name)
+    return _cond(pred, true_fn, false_fn, strict, name)
+
+
+def _cond(pred, true_fn, false_fn, strict=False, name=None):
     with name_scope(name, "cond", [pred]):
         graph = get_default_graph()
         pred = convert_to_tensor(pred)
@@ -468,6 +485,7 @@ class WhileContext(_Context):
             merge_op = apply_op(op, "Merge", {"inputs": [enter, enter]})
             merges.append(merge_op.outputs[0])
         self._pivot_for_pred = merges[0]
+        self._loop_parts = {id(t.op) for t in enters + merges}
         packed = self._packed(originals, flat, merges)
         test = convert_to_tensor(predicate(*packed))
         self._pivot = apply("LoopCond", "LoopCond", {"input": test})
@@ -475,6 +493,7 @@ class WhileContext(_Context):
         for m in merges:
             op = "RefSwitch" if m.dtype._is_ref_dtype else "Switch"
             switches.append(apply_op(op, "Switch", {"data": m, "pred": self._pivot}).outputs)
+        self._loop_parts |= {id(s[0].op) for s in switches}
         bodies = [apply("Identity", "Identity", {"input": s[1]}) for s in switches]
         self._pivot_for_body = bodies[0]
         packed = self._packed(originals, flat, bodies)
@@ -574,6 +593,36 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         loop_vars = [loop_vars]
     if len(loop_vars) == 0:
         raise ValueError("No loop variables provided")
+    if executing_eagerly():
+        return _run_loop(cond, body, loop_vars, maximum_iterations, return_same_structure)
+    keywords = {"parallel_iterations": parallel_iterations, "back_prop": back_prop, "swap_memory": swap_memory,
+                "name": name, "maximum_iterations": maximum_iterations}
+    graph = get_default_graph()
+    if graph._traced:
+        from .eager.func_graph import ordered_loop
+        packed = ordered_loop(_while_loop, graph, cond, body, loop_vars, shape_invariants, keywords)
+        return packed if return_same_structure or len(packed) != 1 else packed[0]
+    return _while_loop(cond, body, loop_vars, shape_invariants, return_same_structure=return_same_structure, **keywords)
+
+
+def _run_loop(cond, body, loop_vars, maximum_iterations, return_same_structure):
+    """The loop as Python runs it."""
+    leaf = lambda v: v if hasattr(v, "_as_loop_value") else convert_to_tensor(v)
+    values, n = nest.map_structure(leaf, list(loop_vars)), 0
+    while (maximum_iterations is None or n < int(maximum_iterations)) and cond(*values):
+        result = body(*values)
+        if not nest.is_sequence(result) or len(values) == 1 and not (
+                isinstance(result, (list, _tuple_type)) and len(result) == 1):
+            result = [result]
+        nest.assert_same_structure(list(values), list(result), check_types=False)
+        values, n = nest.map_structure(leaf, list(result)), n + 1
+    if return_same_structure or len(values) != 1:
+        return nest.pack_sequence_as(loop_vars, nest.flatten(values)) if isinstance(loop_vars, _tuple_type) else values
+    return values[0]
+
+
+def _while_loop(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop, swap_memory, name,
+                maximum_iterations, return_same_structure):
     with name_scope(name, "while", None):
         single = len(loop_vars) == 1
         if maximum_iterations is not None:

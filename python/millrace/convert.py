@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import constant, dtypes, tensor_shape
-from .graph import Tensor, get_default_graph
+from .graph import Tensor, executing_eagerly, get_default_graph
 from .indexed import IndexedSlices, SparseTensor, SparseTensorValue
 
 _registered = {}   # priority: [(type, function)]
@@ -68,6 +68,8 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
     <tf.Tensor 'Const:0' shape=(2,) dtype=float32>
     """
     if isinstance(value, Tensor):
+        if type(value) is not Tensor:
+            return _of_eager(value, dtype)
         graph = get_default_graph()
         if dtype is not None and value._dtype._number % 100 != dtypes.as_dtype(dtype)._number % 100:
             return _checked(value, dtypes.as_dtype(dtype), value)
@@ -117,6 +119,8 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
 
 
 def _captured(tensor):
+    if type(tensor) is not Tensor:
+        return _of_eager(tensor, None)
     graph = get_default_graph()
     return graph.capture(tensor) if tensor.op.graph is not graph and graph.building_function else tensor
 
@@ -133,6 +137,18 @@ def _of_shape(value, dtype, name):
 def internal_convert_to_tensor(value, dtype=None, name=None, as_ref=False, preferred_dtype=None, ctx=None,
                                accept_symbolic_tensors=True, accept_composite_tensors=True):
     return convert_to_tensor(value, dtype, name, preferred_dtype, as_ref=as_ref)
+
+
+def _of_eager(value, dtype):
+    """An eager tensor as it is, or in the graph that is being built: captured by a function, else a constant."""
+    if dtype is not None:
+        _checked(value, dtypes.as_dtype(dtype), value)
+    if executing_eagerly():
+        return value
+    graph = get_default_graph()
+    if graph.building_function:
+        return graph.capture(value)
+    return constant.constant_of_array(np.asarray(value.numpy()), value._dtype)
 
 
 def convert_n_to_tensor(values, dtype=None, name=None, preferred_dtype=None):

@@ -109,8 +109,9 @@ class _Question:
         if function is None:
             return [None] * len(op.inputs)
         from .array_ops import zeros_like
-        filled = [zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
-                  for g, t in zip(grads, op.outputs)]
+        filled = grads if getattr(function, "takes_none", False) else [
+            zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
+            for g, t in zip(grads, op.outputs)]
         self.graph._sync()
         with name_scope(op.name + "_grad"):
             found = function(op, *filled)
@@ -138,14 +139,24 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     if len(seeds) != len(ys):
         raise ValueError("Passed %d grad_ys for %d ys" % (len(seeds), len(ys)))
     stops = [convert_to_tensor(t).op for t in _flatten(stop_gradients)] if stop_gradients is not None else []
+    from .loop_gradients import gradients_in_loop, is_in_loop
     with graph.as_default(), graph.name_scope(name or "gradients") as scope:
+        if is_in_loop(graph._get_control_flow_context()):
+            found = gradients_in_loop(graph, ys, targets, [None if g is None else _seed(y, g, i) for i, (y, g) in
+                                                           enumerate(zip(ys, seeds))], stops, scope)
+            return _connected(found, targets, given, unconnected_gradients)
         seeds = [_seed(y, g, i) for i, (y, g) in enumerate(zip(ys, seeds))]
         found = _ask_library(graph, ys, targets, seeds, stops, scope)
-        if unconnected_gradients in (UnconnectedGradients.ZERO, "zero"):
-            from .array_ops import zeros_like
-            found = [zeros_like(t if not hasattr(x, "value") else x.value()) if g is None else g
-                     for g, t, x in zip(found, targets, given)]
-    return found
+        return _connected(found, targets, given, unconnected_gradients)
+
+
+def _connected(found, targets, given, unconnected_gradients):
+    """Zeros for what ys do not depend on, where they are asked for."""
+    if unconnected_gradients not in (UnconnectedGradients.ZERO, "zero"):
+        return found
+    from .array_ops import zeros_like
+    return [zeros_like(t if not hasattr(x, "value") else x.value()) if g is None else g
+            for g, t, x in zip(found, targets, given)]
 
 
 def _seed(y, grad, i):
@@ -263,9 +274,26 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
 _numbers = iter(range(1, 1 << 62))
 
 
+def _variables_between(graph, results, inputs):
+    """The trainable variables that results are computed from, not going beyond the inputs."""
+    from .variables import trainable_variables
+    owners = {id(_target(v).op): v for v in trainable_variables()}
+    seen, stack, found = {id(t.op) for t in inputs}, [t.op for t in results], []
+    while stack:
+        op = stack.pop()
+        if id(op) in seen:
+            continue
+        seen.add(id(op))
+        if id(op) in owners:
+            found.append(owners[id(op)])
+        stack += [t.op for t in op.inputs]
+    return found
+
+
 def custom_gradient(f=None):
     """A decorator: f gives (results, function of their gradients)."""
     import functools
+    import inspect
     if f is None:
         return custom_gradient
 
@@ -273,24 +301,46 @@ def custom_gradient(f=None):
     def decorated(*args, **kwargs):
         from .ops_apply import apply_op
         args = [convert_to_tensor(a) for a in args]
+        if graphs.executing_eagerly():
+            return _custom_now(f, args, kwargs)
         graph = get_default_graph()
         inner = [apply_op("Identity", None, {"input": a}).outputs[0] for a in args]
         result, grad_fn = f(*inner, **kwargs)
-        results = _flatten(result)
-        results = [convert_to_tensor(r) for r in results]
+        results = [convert_to_tensor(r) for r in _flatten(result)]
+        with_variables = "variables" in inspect.signature(grad_fn).parameters
+        used = _variables_between(graph, results, inner) if with_variables else []
+        handles = [_target(v) for v in used]
         # One operation stands for all: results in, results out; its gradient goes to the arguments.
-        op = apply_op("IdentityN", None, {"input": results + args})
+        op = apply_op("IdentityN", None, {"input": results + args + handles})
 
         def gradient(op, *grads):
             grads = grads[:len(results)]
-            found = _flatten(grad_fn(*grads))
-            return [None] * len(results) + found
+            if not used:
+                return [None] * len(results) + _flatten(grad_fn(*grads))
+            found, of_variables = grad_fn(*grads, variables=used)
+            return [None] * len(results) + _flatten(found) + _flatten(of_variables)
         graph._own_gradients[op._c] = gradient
         outputs = list(op.outputs[:len(results)])
         if isinstance(result, (list, tuple)):
             return type(result)(outputs) if not hasattr(result, "_fields") else type(result)(*outputs)
         return outputs[0]
     return decorated
+
+
+def _custom_now(f, args, kwargs):
+    """custom_gradient of eager mode: f runs unrecorded, and stands in the recording as one call."""
+    from .eager import execute, tape
+    tapes, execute.recording.tapes = execute.recording.tapes, []
+    try:
+        result, grad_fn = f(*args, **kwargs)
+    finally:
+        execute.recording.tapes = tapes
+    results = [convert_to_tensor(r) for r in _flatten(result)]
+    for one in tapes:
+        one._record(tape.own_gradient(grad_fn), args, results)
+    if isinstance(result, (list, tuple)):
+        return type(result)(results) if not hasattr(result, "_fields") else type(result)(*results)
+    return results[0]
 
 
 def grad_pass_through(f):

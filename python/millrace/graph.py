@@ -101,6 +101,7 @@ class Graph:
         self._next_id = 0
         self._finalized = False
         self._seed = None
+        self._shape_version = 0           # how often what is known of shapes was added to
         self._container = ""
         self._unfeedable, self._unfetchable = set(), set()
         self._gradient_overrides, self._labels, self._attr_scopes = {}, {}, {}
@@ -109,6 +110,7 @@ class Graph:
         self._kept = []                   # what must live as long as the graph: functions of py_func
         self._op_cache = {}
         self.building_function = False
+        self._traced = False              # whether it is the graph of a function of eager mode
         self._building_function = False
         self._auto_cast_variable_read_dtype = None
 
@@ -704,6 +706,60 @@ def reset_default_graph():
     _global_default = None
 
 
+# ---------------------------------------- at once, or in a graph
+
+class _Scopes(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_eager_scopes = _Scopes()
+_eager = None   # whether ops run as they are called where no graph is being built; None: nobody has asked yet
+
+
+def executing_eagerly():
+    """Whether ops run as they are called: eager mode is on and no graph is being built.
+
+    `import millrace as tf` turns it on, `import millrace.compat.v1 as tf` leaves it off: whichever is used first decides.
+    """
+    return _eager is True and not _default_graphs.stack
+
+
+def decide_eager(on, anew=False):
+    """Turns eager mode on or off, where that is not decided yet or `anew`."""
+    global _eager
+    if _eager is None or anew:
+        _eager = on
+
+
+@contextlib.contextmanager
+def eager_mode():
+    """Eager mode for whoever traces: variables are made at once, whatever the program has chosen."""
+    global _eager
+    old, _eager = _eager, True
+    try:
+        yield
+    finally:
+        _eager = old
+
+
+def _of_graph(values):
+    """Whether one of these is a tensor or an operation of a graph."""
+    for value in values:
+        if type(value) is Tensor or type(value) is Operation:
+            return True
+        if isinstance(value, (list, tuple)) and _of_graph(value):
+            return True
+    return False
+
+
+def _eager_scope(name):
+    stack = _eager_scopes.stack
+    outer = stack[-1] + "/" if stack and stack[-1] else ""
+    stack.append(name[:-1] if name and name[-1] == "/" else outer + (name or ""))
+    return stack[-1] + "/"
+
+
 def has_default_graph():
     return bool(_default_graphs.stack) or _global_default is not None
 
@@ -715,6 +771,9 @@ def _assert_same_graph(first, item):
 
 def _get_graph_from_inputs(op_input_list, graph=None):
     """The graph of the inputs, or the default one. ValueError where they come from several."""
+    current = get_default_graph()
+    if current.building_function:
+        return current
     first = None
     for item in op_input_list:
         if isinstance(item, (list, tuple)):
@@ -750,6 +809,9 @@ class name_scope:
     def __enter__(self):
         if self._given is None and self._default_name is None and self._values is not None:
             raise ValueError("At least one of name (%s) and default_name (%s) must be provided." % (None, None))
+        self._scope = None
+        if executing_eagerly() and not _of_graph(self._values or ()):
+            return _eager_scope(self._name)
         graph = _get_graph_from_inputs(self._values or ())
         self._default = graph.as_default()
         self._default.__enter__()
@@ -761,6 +823,9 @@ class name_scope:
             raise
 
     def __exit__(self, *exc):
+        if self._scope is None:
+            _eager_scopes.stack.pop()
+            return
         self._scope.__exit__(*exc)
         self._default.__exit__(*exc)
 
@@ -773,14 +838,20 @@ def op_scope(values, name, default_name=None):
 
 
 def device(device_name_or_function):
+    if executing_eagerly():
+        return contextlib.nullcontext()
     return get_default_graph().device(device_name_or_function)
 
 
 def colocate_with(op, ignore_existing=False):
+    if executing_eagerly():
+        return contextlib.nullcontext()
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def control_dependencies(control_inputs):
+    if executing_eagerly():
+        return contextlib.nullcontext()
     return get_default_graph().control_dependencies(control_inputs)
 
 
@@ -809,11 +880,23 @@ def get_all_collection_keys():
 
 
 def set_random_seed(seed):
-    get_default_graph().seed = seed
+    if executing_eagerly():
+        from .eager import execute
+        execute.set_seed(seed)
+    else:
+        get_default_graph().seed = seed
 
 
 def get_name_scope():
+    if executing_eagerly():
+        return _eager_scopes.stack[-1] if _eager_scopes.stack else ""
     return get_default_graph().get_name_scope()
+
+
+def register_proto_function(collection_name, proto_type=None, to_proto=None, from_proto=None):
+    """How what a collection holds is written into meta graphs and read from them."""
+    from .train import meta_graph
+    meta_graph.register_proto_function(collection_name, proto_type, to_proto, from_proto)
 
 
 def strip_name_scope(name, export_scope):
@@ -832,22 +915,37 @@ def prepend_name_scope(name, import_scope):
     return re.sub(r"([\^]|loc:@|^)(.*)", lambda m: m.group(1) + import_scope + "/" + m.group(2), name, count=1)
 
 
-def executing_eagerly():
-    """False: this is the machine of graphs."""
-    return False
-
-
 @contextlib.contextmanager
 def init_scope():
-    """Operations made inside depend on nothing of the scopes around."""
+    """Operations made inside depend on nothing of the scopes around, and go to the graph outside of all functions; within a
+    function of eager mode that is being traced they run at once."""
     graph = get_default_graph()
+    if graph._traced:
+        stack, depth = _default_graphs.stack, len(_default_graphs.stack)
+        while depth and stack[depth - 1]._traced:
+            depth -= 1
+        _default_graphs.stack = stack[:depth]
+        try:
+            with eager_mode() if not depth else contextlib.nullcontext():
+                yield
+        finally:
+            _default_graphs.stack = stack
+        return
+    if executing_eagerly():
+        yield
+        return
     scope = graph.get_name_scope()
-    with graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):
+    while graph.building_function and getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):
         yield
 
 
 def get_seed(op_seed):
     """(graph seed, op seed) of a random operation, by TensorFlow's rule."""
+    if executing_eagerly():
+        from .eager import execute
+        return execute.get_seed(op_seed)
     graph = get_default_graph()
     if graph.seed is not None:
         if op_seed is None:

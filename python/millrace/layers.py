@@ -647,3 +647,10 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
         renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name=name, _reuse=reuse,
         _scope=name)
     return layer(inputs, training=training)
+
+
+# The names of before 1.0, and those of modules inside.
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose = Deconvolution2D = Deconv2D = Conv2DTranspose
+Convolution3DTranspose = Deconvolution3D = Deconv3D = Conv3DTranspose
+SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D

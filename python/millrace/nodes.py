@@ -57,11 +57,12 @@ class Tensor:
         """What is known of the shape, a TensorShape."""
         graph, output = self.op.graph._c, _c.Output(self.op._c, self.value_index)
         rank = _c.call("TF_GraphGetTensorNumDims", graph, output)
+        kind = tensor_shape.TensorShape if not self.op.graph._traced else tensor_shape.EagerShape
         if rank < 0:
-            return tensor_shape.TensorShape(None)
+            return kind(None)
         dims = (ctypes.c_int64 * rank)()
         _c.call("TF_GraphGetTensorShape", graph, output, dims, rank)
-        return tensor_shape.TensorShape([None if d < 0 else d for d in dims])
+        return kind([None if d < 0 else d for d in dims])
 
     _shape = shape
 
@@ -79,6 +80,7 @@ class Tensor:
         except ValueError:
             raise ValueError("Shapes %s and %s are not compatible" % (known, shape)) from None
         dims = [-1 if d.value is None else d.value for d in merged.dims]
+        self.op.graph._shape_version += 1
         _c.call("TF_GraphSetTensorShape", self.op.graph._c, self._as_tf_output(), tensors.dims_array(dims), len(dims))
 
     def consumers(self):
@@ -102,10 +104,16 @@ class Tensor:
         return id(self)
 
     def __eq__(self, other):
-        return self is other
+        if not self.op.graph._traced:
+            return self is other
+        from .eager.tensor import compared
+        return compared("Equal", self, other, False)
 
     def __ne__(self, other):
-        return self is not other
+        if not self.op.graph._traced:
+            return self is not other
+        from .eager.tensor import compared
+        return compared("NotEqual", self, other, True)
 
     def __copy__(self):
         return self
@@ -120,10 +128,14 @@ class Tensor:
         return "<tf.Tensor '%s' shape=%s dtype=%s>" % (self.name, shape, self._dtype.name)
 
     def __len__(self):
+        if self.op.graph._traced and self.shape.dims and self.shape[0] is not None:
+            return self.shape[0]
         raise TypeError("len is not well defined for symbolic Tensors. (%s) Please call `x.shape` rather than `len(x)` "
                         "for shape information." % self.name)
 
     def __iter__(self):
+        if self.op.graph._traced and self.shape.dims and self.shape[0] is not None:
+            return (self[i] for i in range(self.shape[0]))
         raise TypeError("Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
                         "use tf.map_fn.")
 
@@ -131,6 +143,8 @@ class Tensor:
         raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if "
                         "t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
                         "subgraphs conditioned on the value of a tensor.")
+
+    __nonzero__ = __bool__
 
     def __float__(self):
         raise TypeError("a tensor (%s) of a graph has no value to convert to float" % self.name)

@@ -3,7 +3,7 @@ import collections
 
 from . import dtypes, tensor_shape
 from .convert import convert_to_tensor
-from .graph import Tensor, _get_graph_from_inputs
+from .graph import Tensor, _get_graph_from_inputs, _of_graph, executing_eagerly
 
 _results = {}
 
@@ -127,6 +127,9 @@ class _Call:
 
 def apply_op(op_type, name, values, graph=None):
     """Adds a node of that op and gives the Operation. `values` has inputs and attributes by their names."""
+    if graph is None and executing_eagerly() and not _of_graph(values.values()):
+        from .eager import execute
+        return execute.EagerOperation(op_type, execute.run(op_type, values))
     graph = _get_graph_from_inputs([v for v in values.values() if v is not None], graph)
     op = graph._op(op_type)
     if op is None:
@@ -181,6 +184,9 @@ def result(op_type, operation):
 
 def apply(op_type, name, values):
     """The same, giving what `result` says."""
+    if executing_eagerly() and not _of_graph(values.values()):
+        from .eager import execute
+        return execute.result(op_type, execute.run(op_type, values), values)
     return result(op_type, apply_op(op_type, name, values))
 
 

@@ -212,6 +212,7 @@ class BaseSession:
             raise TypeError("config must be a tf.ConfigProto, but got %s" % type(config))
         self._config = config
         self._closed, self._plans = False, {}
+        self._known, self._known_at = {}, 0     # of fed tensors: dtypes and shapes
         self._add_shapes = False
         options = _c.TF_NewSessionOptions()
         try:
@@ -292,12 +293,33 @@ class BaseSession:
         for key, value in items:
             if type(key) is Tensor and key.op.graph is graph and not graph._unfeedable:
                 fed.append(key)
-                values.append(_feed_value(key, value))
+                values.append(self._known_value(key, value) if type(value) is np.ndarray else _feed_value(key, value))
                 continue
             for tensor, one in _expand_feed(graph, key, value):
                 fed.append(tensor)
                 values.append(_feed_value(tensor, one))
         return fed, values
+
+    def _known_value(self, tensor, array):
+        """_feed_value of an array, by what was found out about the tensor before."""
+        if self._known_at != self._graph._shape_version:
+            self._known, self._known_at = {}, self._graph._shape_version
+        row = self._known.get(tensor)
+        if row is None:
+            number, dims = tensor._dtype._number % 100, tensor.shape.dims
+            row = self._known[tensor] = (None if number in (7, 20, 21) else np.dtype(tensor._dtype._numpy), number,
+                                         None if dims is None else [d.value for d in dims])
+        dtype, number, dims = row
+        if array.dtype != dtype:
+            return _feed_value(tensor, array)
+        if dims is not None:
+            shape = array.shape
+            if len(dims) != len(shape):
+                return _feed_value(tensor, array)
+            for known, n in zip(dims, shape):
+                if known is not None and known != n:
+                    return _feed_value(tensor, array)
+        return array, number
 
     def _plan(self, fetches, fed):
         try:
@@ -396,7 +418,7 @@ class BaseSession:
                 raise TypeError("a callable of %d values got %d" % (len(fed), len(args)))
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")
-            values = [_feed_value(t, v) for t, v in zip(fed, args)]
+            values = [self._known_value(t, v) if type(v) is np.ndarray else _feed_value(t, v) for t, v in zip(fed, args)]
             return self._call(plan, values, kwargs.get("options"), kwargs.get("run_metadata"))
         return function
 

@@ -235,6 +235,8 @@ class FileWriter:
 
 
 SummaryWriter = FileWriter
+scalar_summary, histogram_summary, image_summary = scalar, histogram, image
+merge_summary, merge_all_summaries = merge, merge_all
 
 
 class FileWriterCache:

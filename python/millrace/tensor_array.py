@@ -3,7 +3,7 @@ from . import dtypes, tensor_shape
 from .array_ops import shape as shape_of
 from .constant import constant
 from .convert import convert_to_tensor
-from .graph import name_scope
+from .graph import executing_eagerly, name_scope
 from .ops_apply import apply
 
 
@@ -13,6 +13,11 @@ class TensorArray:
     >>> with tf.Session() as s: s.run(tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0]).stack())
     array([1., 2.], dtype=float32)
     """
+
+    def __new__(cls, *args, **kwargs):
+        if cls is TensorArray and executing_eagerly() and kwargs.get("handle") is None:
+            return object.__new__(EagerTensorArray)
+        return object.__new__(cls)
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
                  flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
@@ -125,3 +130,88 @@ class TensorArray:
 
     def close(self, name=None):
         return apply("TensorArrayCloseV3", name, {"handle": self._handle})
+
+
+class EagerTensorArray(TensorArray):
+    """The same where ops run as they are called: a Python list."""
+
+    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
+                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
+        self._dtype = dtypes.as_dtype(dtype).base_dtype
+        self._infer_shape, self._element_shape = infer_shape, [tensor_shape.as_shape(element_shape)]
+        self._dynamic_size = dynamic_size or False
+        self._items = [None] * int(size or 0)
+
+    flow = handle = op = property(lambda self: None)
+
+    def _as_loop_value(self):
+        return self
+
+    def identity(self):
+        return self
+
+    def _item(self, index):
+        if not 0 <= index < len(self._items):
+            from .errors import OutOfRangeError
+            raise OutOfRangeError(None, None, "Tried to read from index %d but array size is: %d" % (index, len(self._items)))
+        value = self._items[index]
+        if value is None:
+            from .array_ops import zeros
+            if not self.element_shape.is_fully_defined():
+                from .errors import InvalidArgumentError
+                raise InvalidArgumentError(None, None, "Could not read index %d twice because it was cleared after a "
+                                           "previous read, or never written" % index)
+            return zeros(self.element_shape, self._dtype)
+        return value
+
+    def read(self, index, name=None):
+        return self._item(int(index))
+
+    def write(self, index, value, name=None):
+        index, value = int(index), convert_to_tensor(value, self._dtype)
+        self._learn(value.shape)
+        if index >= len(self._items) and self._dynamic_size:
+            self._items.extend([None] * (index + 1 - len(self._items)))
+        if not 0 <= index < len(self._items):
+            from .errors import OutOfRangeError
+            raise OutOfRangeError(None, None, "Tried to write to index %d but array is not resizeable and size is: %d" % (
+                index, len(self._items)))
+        self._items[index] = value
+        return self
+
+    def size(self, name=None):
+        return constant(len(self._items))
+
+    def stack(self, name=None):
+        return self.gather(range(len(self._items)))
+
+    def gather(self, indices, name=None):
+        from .array_ops import stack, zeros
+        values = [self._item(int(i)) for i in indices]
+        return stack(values) if values else zeros([0] + [d or 0 for d in self.element_shape.as_list()]
+                                                  if self.element_shape.ndims is not None else [0], self._dtype)
+
+    def concat(self, name=None):
+        from .array_ops import concat
+        return concat([self._item(i) for i in range(len(self._items))], 0)
+
+    def unstack(self, value, name=None):
+        value = convert_to_tensor(value, self._dtype)
+        return self.scatter(range(value.shape[0]), value)
+
+    def scatter(self, indices, value, name=None):
+        from .array_ops import unstack
+        for i, one in zip(indices, unstack(convert_to_tensor(value, self._dtype))):
+            self.write(i, one)
+        return self
+
+    def split(self, value, lengths, name=None):
+        from .array_ops import split
+        parts = split(convert_to_tensor(value, self._dtype), [int(n) for n in lengths])
+        self._infer_shape = False
+        for i, part in enumerate(parts):
+            self.write(i, part)
+        return self
+
+    def close(self, name=None):
+        self._items = []

@@ -285,6 +285,32 @@ class TensorShape:
         return TensorShape, (None if self._dims is None else self.as_list(),)
 
 
+class EagerShape(TensorShape):
+    """A TensorShape whose items are ints, or None, as in TensorFlow 2."""
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return EagerShape(None if self.dims is None else [d.value for d in self.dims[key]])
+        if self.dims is None:
+            return None
+        return self.dims[key].value
+
+    def __iter__(self):
+        if self.dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return iter([d.value for d in self.dims])
+
+    def __repr__(self):
+        return "TensorShape(%s)" % (None if self.dims is None else [d.value for d in self.dims],)
+
+    def __str__(self):
+        if self.dims is None:
+            return "<unknown>"
+        return str(tuple(d.value for d in self.dims))
+
+    __hash__ = TensorShape.__hash__
+
+
 def as_shape(shape):
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 

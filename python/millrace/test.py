@@ -159,6 +159,31 @@ class TestCase(unittest.TestCase):
     def assertDTypeEqual(self, target, expected_dtype):
         self.assertEqual(self._array(target).dtype, expected_dtype)
 
+    def assertDeviceEqual(self, device1, device2, msg=None):
+        from .device import DeviceSpec
+        plain = lambda d: DeviceSpec.from_string(d.to_string() if hasattr(d, "to_string") else d or "").to_string()
+        self.assertEqual(plain(device1), plain(device2), msg)
+
+    def assertAllLessEqual(self, a, comparison_target):
+        self.assertTrue((self._array(a) <= comparison_target).all())
+
+    def assertAllGreaterEqual(self, a, comparison_target):
+        self.assertTrue((self._array(a) >= comparison_target).all())
+
+    def assertNotAllEqual(self, a, b, msg=None):
+        a, b = self._array(a), self._array(b)
+        self.assertFalse(a.shape == b.shape and (a == b).all(), msg or "the two values are equal at all elements")
+
+    def assertNotEmpty(self, container, msg=None):
+        self.assertTrue(len(container), msg)
+
+    def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, (str, bytes)):
+            from . import text_format
+            expected = text_format.Parse(expected, type(message)())
+        self.assertEqual(str(expected), str(message), msg)
+
     def assertStartsWith(self, actual, expected_start, msg=None):
         self.assertTrue(actual.startswith(expected_start), msg or "%r does not start with %r" % (actual, expected_start))
 

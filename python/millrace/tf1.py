@@ -13,53 +13,75 @@ from . import api
 
 # Where names of tensorflow.python.* modules are looked for: modules of the package, then public namespaces.
 _INSIDE = {
+    "client.device_lib": ["config"], "client.session": ["session"], "client.timeline": ["timeline"],
+    "data.experimental.ops.interleave_ops": ["data.experimental"], "data.ops.dataset_ops": ["data.dataset"],
+    "data.ops.iterator_ops": ["data.iterator"], "data.ops.readers": ["data.dataset"],
+    "data.util.nest": ["data.structure"], "debug": [], "distribute.distribution_strategy_context": ["shims"],
+    "eager.context": ["shims"], "estimator.estimator": ["estimator.estimator"],
+    "estimator.export.export": ["estimator.export"], "estimator.export.export_output": ["estimator.export"],
+    "estimator.inputs.numpy_io": ["estimator.inputs"], "estimator.model_fn": ["estimator.spec"],
+    "estimator.run_config": ["estimator.spec"], "estimator.util": ["estimator.spec"],
+    "feature_column": ["feature_column"], "feature_column.feature_column": ["feature_column"],
+    "feature_column.feature_column_v2": ["feature_column"], "framework.common_shapes": ["array_ops"],
+    "framework.constant_op": ["constant"], "framework.device": ["device"], "framework.device_spec": ["device"], "framework.dtypes": ["dtypes"],
+    "framework.errors": ["errors"], "framework.errors_impl": ["errors"], "framework.function": ["defun"],
+    "framework.graph_util": ["frozen"], "framework.graph_util_impl": ["frozen"],
+    "framework.importer": ["train.meta_graph"], "framework.indexed_slices": ["indexed"],
+    "framework.meta_graph": ["train.meta_graph"], "framework.op_def_registry": ["shims"],
     "framework.ops": ["graph", "convert", "indexed", "session", "gradients", "constant"],
-    "framework.dtypes": ["dtypes"], "framework.tensor_shape": ["tensor_shape"], "framework.errors": ["errors"],
-    "framework.errors_impl": ["errors"], "framework.tensor_util": ["constant"], "framework.constant_op": ["constant"],
-    "framework.sparse_tensor": ["indexed"], "framework.random_seed": ["graph"], "framework.device": ["device"],
-    "framework.function": ["function"], "framework.importer": ["train.meta_graph"], "framework.meta_graph":
-    ["train.meta_graph"], "framework.graph_util": ["graph_util"], "framework.graph_util_impl": ["graph_util"],
-    "framework.smart_cond": ["control_flow"], "framework.common_shapes": ["array_ops"],
-    "ops.array_ops": ["array_ops"], "ops.math_ops": ["math_ops"], "ops.nn_ops": ["nn"], "ops.nn": ["nn"],
-    "ops.nn_impl": ["nn"], "ops.random_ops": ["random_ops"], "ops.init_ops": ["init_ops"],
-    "ops.control_flow_ops": ["control_flow"], "ops.variables": ["variables"], "ops.state_ops": ["variables"],
-    "ops.variable_scope": ["variable_scope"], "ops.tensor_array_ops": ["tensor_array"],
-    "ops.functional_ops": ["functional_ops"], "ops.gradients_impl": ["gradients"], "ops.gradients": ["gradients"],
-    "ops.clip_ops": ["math_ops"], "ops.check_ops": ["checks"], "ops.logging_ops": ["checks", "summary"],
-    "ops.script_ops": ["py_func"], "ops.sparse_ops": ["sparse_ops"], "ops.string_ops": ["string_ops"],
-    "ops.linalg_ops": ["linalg"], "ops.embedding_ops": ["nn"], "ops.candidate_sampling_ops": ["nn"],
-    "ops.resource_variable_ops": ["variables"], "ops.data_flow_ops": ["data_flow"], "ops.lookup_ops": ["lookup_ops"],
-    "ops.rnn": ["rnn"], "ops.rnn_cell": ["rnn_cell"], "ops.rnn_cell_impl": ["rnn_cell"], "ops.losses.losses": ["losses"],
-    "ops.losses.util": ["losses"], "ops.metrics": ["metrics"], "ops.metrics_impl": ["metrics"],
-    "ops.numerics": ["checks"], "ops.standard_ops": [], "ops.template": ["variable_scope"],
-    "ops.partitioned_variables": ["variable_scope"], "ops.image_ops": ["image_ops"], "ops.parsing_ops": ["parsing"],
-    "ops.io_ops": ["file_io", "readers"], "ops.clustering_ops": [], "ops.weights_broadcast_ops": ["losses"],
-    "ops.math_grad": ["gradients"], "ops.array_grad": ["gradients"], "ops.nn_grad": ["gradients"],
+    "framework.random_seed": ["graph"], "framework.smart_cond": ["control_flow"],
+    "framework.sparse_tensor": ["indexed"], "framework.tensor": ["nodes"], "framework.tensor_shape": ["tensor_shape"],
+    "framework.tensor_util": ["constant"], "framework.test_util": ["shims", "test"], "keras": ["keras"],
+    "layers.base": ["layers"], "layers.convolutional": ["layers"], "layers.core": ["layers"],
+    "layers.layers": ["layers"], "layers.normalization": ["layers"], "layers.pooling": ["layers"],
+    "layers.utils": ["shims", "control_flow"], "lib.io.file_io": ["file_io"], "lib.io.tf_record": ["file_io"],
+    "ops.array_grad": ["gradients"], "ops.array_ops": ["array_ops"], "ops.array_ops_stack": ["array_ops"],
+    "ops.candidate_sampling_ops": ["nn"], "ops.check_ops": ["checks"], "ops.clip_ops": ["math_ops"],
+    "ops.clustering_ops": [], "ops.cond": ["control_flow"], "ops.confusion_matrix": ["metrics"],
+    "ops.control_flow_ops": ["control_flow"], "ops.control_flow_util": ["shims", "control_flow"],
+    "ops.custom_gradient": ["gradients"], "ops.data_flow_ops": ["data_flow"],
+    "ops.distributions": ["contrib.distributions"], "ops.distributions.distributions": ["contrib.distributions"],
+    "ops.embedding_ops": ["nn"], "ops.functional_ops": ["functional_ops"], "ops.gradient_checker": ["test"],
+    "ops.gradients": ["gradients"], "ops.gradients_impl": ["gradients"], "ops.gradients_util": ["gradients"],
+    "ops.image_ops": ["image_ops", "image_boxes"], "ops.image_ops_impl": ["image_ops", "image_boxes"],
+    "ops.init_ops": ["init_ops"], "ops.init_ops_v2": ["init_ops"], "ops.inplace_ops": [],
+    "ops.io_ops": ["file_io", "readers"], "ops.linalg_ops": ["linalg"], "ops.list_ops": [],
+    "ops.logging_ops": ["checks", "summary"], "ops.lookup_ops": ["lookup_ops"], "ops.losses.losses": ["losses"],
+    "ops.losses.util": ["losses"], "ops.math_grad": ["gradients"], "ops.math_ops": ["math_ops"],
+    "ops.metrics": ["metrics"], "ops.metrics_impl": ["metrics"], "ops.nn": ["nn"], "ops.nn_grad": ["gradients"],
+    "ops.nn_impl": ["nn"], "ops.nn_ops": ["nn"], "ops.numerics": ["checks"], "ops.parsing_ops": ["parsing"],
+    "ops.partitioned_variables": ["variable_scope"], "ops.random_ops": ["random_ops"],
+    "ops.resource_variable_ops": ["variables"], "ops.resource_variables_toggle": ["variable_scope"],
+    "ops.resources": ["shims"], "ops.rnn": ["rnn"], "ops.rnn_cell": ["rnn_cell"], "ops.rnn_cell_impl": ["rnn_cell"],
+    "ops.script_ops": ["py_func"], "ops.sets": ["sets"], "ops.sets_impl": ["sets"], "ops.sparse_ops": ["sparse_ops"],
+    "ops.standard_ops": [], "ops.state_ops": ["variables"], "ops.string_ops": ["string_ops"],
+    "ops.summary_op_util": ["shims"], "ops.template": ["variable_scope"], "ops.tensor_array_ops": ["tensor_array"],
+    "ops.variable_scope": ["variable_scope"], "ops.variable_v1": ["variables"], "ops.variables": ["variables"],
+    "ops.weights_broadcast_ops": ["weights"], "ops.while_loop": ["control_flow"], "platform.app": ["platform"],
+    "platform.flags": ["flags"], "platform.gfile": ["file_io"], "platform.googletest": ["test"],
+    "platform.resource_loader": ["platform"], "platform.test": ["test"], "platform.tf_logging": ["logging"],
+    "pywrap_tensorflow": ["train.saver"], "saved_model.signature_constants": ["saved_model"],
+    "saved_model.tag_constants": ["saved_model"], "summary.summary": ["summary"], "tf2": ["shims"],
+    "tools.freeze_graph": ["frozen"], "tools.inspect_checkpoint": ["shims"],
+    "tools.optimize_for_inference_lib": ["frozen"], "training.adagrad": ["train.optimizer"],
+    "training.adam": ["train.optimizer"], "training.basic_session_run_hooks": ["train.hooks"],
+    "training.checkpoint_management": ["train.saver"], "training.checkpoint_utils": ["train.saver"],
+    "training.coordinator": ["train.coordinator"], "training.device_setter": ["train.server"],
+    "training.evaluation": ["train.evaluation"], "training.gradient_descent": ["train.optimizer"],
+    "training.input": ["train.inputs"], "training.learning_rate_decay": ["train.schedules"],
+    "training.momentum": ["train.optimizer"], "training.monitored_session": ["train.monitored"],
     "training.moving_averages": ["train.schedules"], "training.optimizer": ["train.optimizer"],
-    "training.training_ops": [], "training.slot_creator": ["train.optimizer"], "training.saver": ["train.saver"],
-    "training.training_util": ["train.steps"], "training.session_run_hook": ["train.hooks"],
-    "training.basic_session_run_hooks": ["train.hooks"], "training.monitored_session": ["train.monitored"],
-    "training.queue_runner": ["train.queue_runner"], "training.queue_runner_impl": ["train.queue_runner"],
-    "training.coordinator": ["train.coordinator"], "training.learning_rate_decay": ["train.schedules"],
-    "training.checkpoint_utils": ["train.saver"], "training.checkpoint_management": ["train.saver"],
-    "training.training": [], "training.adam": ["train.optimizer"], "training.gradient_descent": ["train.optimizer"],
-    "training.momentum": ["train.optimizer"], "training.rmsprop": ["train.optimizer"],
-    "training.adagrad": ["train.optimizer"], "training.device_setter": ["train.server"],
-    "training.session_manager": ["train.monitored"], "training.supervisor": ["train.monitored"],
-    "training.server_lib": ["train.server"], "training.sync_replicas_optimizer": ["train.server"],
-    "training.summary_io": ["train.files", "summary"], "training.py_checkpoint_reader": ["train.saver"],
-    "client.session": ["session"], "client.timeline": ["timeline"], "client.device_lib": ["config"],
-    "util.nest": ["nest"], "util.compat": ["compat_strings"], "util.tf_inspect": [], "util.tf_export": ["shims"],
-    "util.deprecation": ["shims"], "util.tf_decorator": ["shims"], "util.tf_contextlib": ["shims"],
-    "platform.tf_logging": ["logging"], "platform.gfile": ["file_io"], "platform.app": ["platform"],
-    "platform.flags": ["flags"], "platform.test": ["test"], "platform.googletest": ["test"],
-    "platform.resource_loader": ["platform"], "lib.io.file_io": ["file_io"], "lib.io.tf_record": ["file_io"],
-    "layers.base": ["layers"], "layers.core": ["layers"], "layers.convolutional": ["layers"],
-    "layers.pooling": ["layers"], "layers.normalization": ["layers"], "layers.layers": ["layers"],
-    "layers.utils": ["shims", "control_flow"], "eager.context": ["shims"], "summary.summary": ["summary"],
-    "saved_model.signature_constants": ["saved_model"], "saved_model.tag_constants": ["saved_model"],
-    "tools.freeze_graph": ["graph_util"], "distribute.distribution_strategy_context": ["shims"],
-    "pywrap_tensorflow": ["train.saver"], "tools.inspect_checkpoint": ["shims"],
+    "training.py_checkpoint_reader": ["train.saver"], "training.queue_runner": ["train.queue_runner"],
+    "training.queue_runner_impl": ["train.queue_runner"], "training.rmsprop": ["train.optimizer"],
+    "training.saver": ["train.saver"], "training.saving.saveable_object": ["train.saver"],
+    "training.server_lib": ["train.server"], "training.session_manager": ["train.ready_session"],
+    "training.session_run_hook": ["train.session_hooks"], "training.slot_creator": ["train.optimizer"],
+    "training.summary_io": ["train.files", "summary"], "training.supervisor": ["train.supervisor"],
+    "training.sync_replicas_optimizer": ["train.sync_replicas"], "training.training": [], "training.training_ops": [],
+    "training.training_util": ["train.steps"], "util.all_util": ["shims"], "util.compat": ["compat_strings"],
+    "util.deprecation": ["shims"], "util.function_utils": ["shims"], "util.nest": ["nest"],
+    "util.tf_contextlib": ["shims"], "util.tf_decorator": ["shims"], "util.tf_export": ["shims"],
+    "keras.utils.tf_utils": ["shims"], "summary.summary_iterator": ["train.files"], "util.tf_inspect": ["shims"],
 }
 _SEARCHED = ("", "nn", "math", "train", "layers", "losses", "metrics", "summary", "linalg", "random", "image", "io",
              "errors", "sparse", "strings", "nn.rnn_cell", "saved_model", "test", "debugging", "lookup")
@@ -105,7 +127,11 @@ class _Inside(types.ModuleType):
                 continue
             if not isinstance(value, api.Missing):
                 return value
-        return api.Missing(full.split(".", 1)[-1])
+        other = next((k for k in _INSIDE if k.rpartition(".")[2] == name), None)
+        if other is not None:  # modules there import each other, and programs take them from where they find them
+            return importlib.import_module("tensorflow.python." + other)
+        parts = full.split(".")[1:]
+        return api.Missing(".".join(parts), ".".join(parts[:2]) if parts[0] == "contrib" else None)
 
 
 class _Messages(types.ModuleType):
@@ -138,6 +164,9 @@ def _module_for(name):
     if parts[:2] == ["compat", "v1"]:
         below = ".".join(parts[2:])
         parts = parts[2:]
+    if parts[:2] == ["compat", "v2"]:
+        from .compat import v2
+        return v2._V2(".".join(parts[2:]))
     if parts and parts[-1].endswith("_pb2"):
         return _Messages(name)
     if parts[:1] in (["python"], ["core"]):

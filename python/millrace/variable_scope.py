@@ -584,6 +584,11 @@ def _default_maker(next_creator=None, use_resource=None, **arguments):
 default_variable_creator = _default_maker
 
 
+def variable(*args, **kwargs):
+    """A variable of the kind that the scope asks for."""
+    return _make_variable(*args, **kwargs)
+
+
 @contextlib.contextmanager
 def no_regularizer():
     yield

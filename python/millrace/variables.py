@@ -6,7 +6,8 @@ import numpy as np
 from . import dtypes, tensor_shape
 from .constant import constant_value
 from .convert import convert_to_tensor
-from .graph import (GraphKeys, Operation, Tensor, get_default_graph, control_dependencies, init_scope, name_scope)
+from .graph import (GraphKeys, Operation, Tensor, control_dependencies, executing_eagerly, get_default_graph, init_scope,
+                    name_scope)
 from .indexed import IndexedSlices
 from .math_ops import COMPARISONS, OPERATORS
 from .ops_apply import apply
@@ -26,6 +27,9 @@ class _VariableType(type):
     def __call__(cls, *args, **kwargs):
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
+        if executing_eagerly() or get_default_graph()._traced:
+            from .eager.variable import EagerVariable
+            return EagerVariable(*args, **kwargs)
         from . import variable_scope
         return variable_scope._make_variable(*args, **kwargs)
 
@@ -242,7 +246,8 @@ class RefVariable(Variable):
         with init_scope(), name_scope(name, "Variable") as scope:
             if callable(initial_value):
                 # What makes the first value goes where the variable goes.
-                with get_default_graph()._attr_scope({"_class": _class_attr(scope[:-1])}), name_scope("Initializer"):
+                with get_default_graph()._attr_scope({"_class": _class_attr(scope[:-1])}), name_scope("Initializer"), \
+                        get_default_graph().device(None):
                     self._initial_value = _initial(initial_value, "initial_value", dtype)
             else:
                 self._initial_value = _initial(initial_value, "initial_value", dtype)
@@ -706,3 +711,6 @@ def _scatter_nd(op):
 
 scatter_nd_update, scatter_nd_add = _scatter_nd("ScatterNdUpdate"), _scatter_nd("ScatterNdAdd")
 scatter_nd_sub = _scatter_nd("ScatterNdSub")
+
+
+VariableV1 = Variable

@@ -1,7 +1,7 @@
-"""version — what programs ask about the library they run on, and switches that graph mode knows only one side of."""
+"""version — what programs ask about the library they run on, and switches between its modes."""
 import logging as _logging
 
-from . import _c
+from . import _c, graph
 
 __version__ = VERSION = "1.15.5"
 __git_version__ = GIT_VERSION = "v1.15.5-millrace-" + _c.mr_version().decode()
@@ -15,7 +15,24 @@ def _nothing(*args, **kwargs):
     """There is nothing to switch: graphs are what there is."""
 
 
-disable_v2_behavior = disable_eager_execution = disable_v2_tensorshape = _nothing
+def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
+    """From now on ops run as they are called."""
+    graph.decide_eager(True, anew=True)
+
+
+def disable_eager_execution():
+    graph.decide_eager(False, anew=True)
+
+
+def enable_v2_behavior():
+    enable_eager_execution()
+
+
+def disable_v2_behavior():
+    disable_eager_execution()
+
+
+disable_v2_tensorshape = _nothing
 disable_control_flow_v2 = disable_tensor_equality = _nothing
 
 
@@ -25,7 +42,6 @@ def _refuse(what):
     return function
 
 
-enable_eager_execution, enable_v2_behavior = _refuse("eager execution"), _refuse("TensorFlow 2's behaviour")
 enable_v2_tensorshape, enable_control_flow_v2 = _refuse("v2 tensor shapes"), _refuse("control flow v2")
 enable_tensor_equality = _refuse("tensor equality")
 load_file_system_library = _refuse("loading file systems")

@@ -2,7 +2,8 @@
 
     compare.py [--oracle PYTHON] [program ...]
 
-Each program has `main(tf)`, which returns numbers, texts and arrays in dicts and lists. The two runs are two processes.
+Each program has `main(tf)`, which returns numbers, texts and arrays in dicts and lists. The two runs are two processes. `tf` is
+graph mode, or eager mode where the program says EAGER = True.
 """
 import argparse
 import os
@@ -13,14 +14,19 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN = """
 import importlib.util, pickle, sys
-if sys.argv[3] == "tensorflow":
-    import tensorflow.compat.v1 as tf
-    tf.disable_v2_behavior()
-else:
-    import millrace.compat.v1 as tf
 spec = importlib.util.spec_from_file_location("program", sys.argv[1])
 program = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(program)
+eager = getattr(program, "EAGER", False)
+if sys.argv[3] == "tensorflow":
+    import tensorflow as tf
+    if not eager:
+        tf = tf.compat.v1
+        tf.disable_v2_behavior()
+elif eager:
+    import millrace as tf
+else:
+    import millrace.compat.v1 as tf
 def plain(value):
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}

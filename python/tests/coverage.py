@@ -32,9 +32,7 @@ def resolves(tf, symbol):
             found = getattr(found, part)
         except Exception:
             return False
-        if isinstance(found, api.Missing):
-            return False
-    return True
+    return not isinstance(found, api.Missing)
 
 
 def main():

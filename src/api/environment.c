@@ -3,12 +3,15 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "cluster/server.h"
 #include "loops/level/table.h"
 #include "millrace/millrace.h"
 #include "plan/pass.h"
+#include "run/cluster.h"
 #include "run/stress.h"
 
-static const EnvVar *const VARIABLES[] = {&log_variable, &loops_variable, &passes_variable, &stress_variable};
+static const EnvVar *const VARIABLES[] = {&log_variable, &loops_variable, &passes_variable, &stress_variable,
+                                         &compile_variable, &lane_variable};
 
 Status *environment_check(void) {
     api_begin();  // MILLRACE_PASSES may name rewrites

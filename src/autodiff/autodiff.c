@@ -1,4 +1,8 @@
 // Autodiff — see autodiff.h: from the client's question to the walk, and back with its answers.
+//
+// Reverse mode over a graph: the partial gradients of each output are summed when all its uses have been walked. The
+// steps are those of TF_AddGradients; what a client may see of it (names below "gradients", messages, which inputs have
+// no gradient) is TensorFlow's. All or nothing: on failure the new nodes go, and replaced ones are swapped back.
 #include "autodiff/autodiff.h"
 
 #include "autodiff/autodiff_internal.h"
@@ -10,6 +14,7 @@ static bool is_below(Str name, Str scope) {
     return str_starts(name, scope) && (name.n == scope.n || name.p[scope.n] == '/');
 }
 
+// TensorFlow's message. A prefix that is taken would mix two gradients' nodes below one name.
 static Status *check_free(const Graph *graph, Str scope) {
     for (size_t i = 0; i < graph->nodes.n; i++)
         NEED(!graph->nodes.p[i] || !is_below(graph->nodes.p[i]->name, scope), INVALID_ARGUMENT,
@@ -63,6 +68,7 @@ static Status *check_seeds(const Graph *graph, const Output *ys, int ny, const O
     return OK;
 }
 
+// A value inside a loop has one gradient for each iteration.
 static Status *check_places(const Autodiff *a, const Output *list, int n, const char *what) {
     for (int i = 0; i < n; i++)
         NEED(info_of(a, list[i].node)->frame == a->root, INVALID_ARGUMENT,
@@ -72,6 +78,8 @@ static Status *check_places(const Autodiff *a, const Output *list, int n, const 
 
 // ---------------------------------------- the answer
 
+// Where no dy is given it is 1, of y's shape. What can't have a gradient (an integer y) is passed over, as by
+// TensorFlow.
 static Status *seed(Autodiff *a, const Output *ys, int ny, const Output *dys) {
     Formula f;
     formula_begin(a, &f, a->root, STR(""));
@@ -85,6 +93,7 @@ static Status *seed(Autodiff *a, const Output *ys, int ny, const Output *dys) {
     return formula_end(a, &f, a->root);
 }
 
+// An x that no y depends on differentiably gets {NULL}: the client is told so.
 static Status *answer(Autodiff *a, const Output *xs, int nx, bool sparse, Gradient *dxs) {
     Formula f;
     formula_begin(a, &f, a->root, STR(""));
@@ -115,6 +124,8 @@ static Status *differentiate(Autodiff *a, Str prefix, const Output *ys, int ny, 
     } else {
         TRY(free_scope(a, &a->scope));
     }
+    // Copies of functions hold calls, too; their structure and what lies on a path are found anew until nothing is
+    // left.
     bool changed = true;
     TRY(infos_grow(a));
     mark_client(a);
@@ -140,6 +151,7 @@ static Status *run(Graph *graph, Str prefix, const Output *ys, int ny, const Out
                            : OUT_OF_MEMORY;
     for (size_t i = a.replaced.n; status && i-- > 0;)
         graph_swap_nodes(a.replaced.p[i].node, a.replaced.p[i].twin);
+    // Newest first, since a node may go only when nothing reads it.
     while (status && graph->nodes.n > a.first_new)
         graph_remove_last(graph);
     if (status || a.replaced.n == 0)

@@ -2,7 +2,8 @@
 //
 // The forward loop gets a counter. The backward loop counts it down and has one variable for the gradient of each
 // differentiable variable of the forward loop, and one for each differentiable constant of it, which adds up. Its body
-// is the walk of the forward body.
+// is the walk of the forward body. This is TensorFlow's construction (while_loop of V1: WhileContext), after Y. Yu et
+// al., "Dynamic Control Flow in Large-Scale Machine Learning", EuroSys 2018.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 
@@ -25,6 +26,7 @@ static Status *root_int(Autodiff *a, int value, Output *out) {
     return OK;
 }
 
+// A number of the root enters the frames around the loop as a constant first: an edge may cross one frame at a time.
 static Status *enter_number(Autodiff *a, Frame *loop, bool backward, Output number, bool constant, Output *out) {
     if (backward)
         return loop_back_enter(a, loop, number, constant, out);
@@ -49,7 +51,8 @@ static Status *count_forward(Autodiff *a, Frame *loop, Output *out) {
     return loop_var_exit(a, loop, false, choice, out);
 }
 
-// The backward loop's counter: makes its LoopCond and its pivot.
+// The backward loop's counter: makes its LoopCond and its pivot, a node of each iteration that what has no input can
+// wait for, so that it belongs to the frame.
 static Status *count_backward(Autodiff *a, Frame *loop, Output count) {
     Output zero, one, more, cond, pivot, next;
     Node *merge, *choice = NULL;
@@ -71,11 +74,14 @@ static Status *count_backward(Autodiff *a, Frame *loop, Output count) {
 
 // ---------------------------------------- variables
 
+// Counters and lists go round as well, without one.
 static bool var_has_gradient(const Autodiff *a, const LoopVar *var) {
     return var->merge && is_between(a, var->merge) && dtype_has_gradient(var->merge->output_types[0]) &&
            dtype_base(var->merge->output_types[0]) != DT_resource;
 }
 
+// The walk relies on the form that TensorFlow's while_loop writes; another is refused by name instead of given a wrong
+// gradient.
 static Status *check_form(const Autodiff *a, const Frame *loop) {
     NEED(loop->cond, INVALID_ARGUMENT, "Cannot compute gradients of the loop '%.*s': it has no LoopCond",
          STR_ARGS(loop->name));
@@ -94,7 +100,8 @@ static Status *check_form(const Autodiff *a, const Frame *loop) {
     return OK;
 }
 
-// What comes to the loop's results, zeros where nothing does; in the parent's region.
+// What comes to the loop's results, zeros where nothing does; in the parent's region: the values with which the
+// backward variables begin.
 static Status *first_gradients(Autodiff *a, Frame *loop, Output *first) {
     // Zeros need a result to be like: variables that nobody read after the loop get an Exit.
     for (size_t i = 0; i < loop->vars.n; i++) {
@@ -118,6 +125,7 @@ static Status *first_gradients(Autodiff *a, Frame *loop, Output *first) {
     return formula_end(a, &f, loop->parent);
 }
 
+// At the start of a backward iteration the variable is the gradient of the next value (NextIteration's input).
 static Status *open_vars(Autodiff *a, Frame *loop, const Output *first) {
     for (size_t i = 0; i < loop->vars.n; i++) {
         LoopVar *var = &loop->vars.p[i];
@@ -147,6 +155,7 @@ static Status *last_gradient(Autodiff *a, Formula *f, const LoopVar *var, Output
     return OK;
 }
 
+// Last, when the whole body has been walked: only then is each sum complete.
 static Status *close_vars(Autodiff *a, Frame *loop) {
     for (size_t i = 0; i < loop->vars.n; i++) {
         LoopVar *var = &loop->vars.p[i];
@@ -185,6 +194,7 @@ static Output zeros_of(Formula *f, Output outer) {
     return Fill(shape, formula_number(f, 0, handle->dtype));
 }
 
+// A loop constant is read in each iteration, so its gradient is the sum over all: a variable that begins at zero.
 static Status *sum_constant(Autodiff *a, Frame *loop, Node *constant) {
     Formula f;
     formula_begin(a, &f, loop, loop->name);
@@ -211,6 +221,7 @@ static Status *sum_constant(Autodiff *a, Frame *loop, Node *constant) {
 
 // ---------------------------------------- the loop
 
+// No gradient reaches the loop's results: it has none to give.
 static bool anything_comes(const Autodiff *a, const Frame *loop) {
     for (size_t i = 0; i < loop->exits.n; i++)
         if (info_of(a, loop->exits.p[i])->partials)
@@ -218,6 +229,8 @@ static bool anything_comes(const Autodiff *a, const Frame *loop) {
     return false;
 }
 
+// In this order: the counter must leave the forward loop before the backward one can enter it, and variables must be
+// open before the body is walked into them.
 static Status *loop_build(Autodiff *a, Frame *loop) {
     TRY(check_form(a, loop));
     Str wanted = str_format(&a->arena, "%.*s/%.*s_grad", (int)a->scope.n, a->scope.p, (int)loop->name.n, loop->name.p);

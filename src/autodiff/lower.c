@@ -14,6 +14,7 @@ enum {
     MAX_COPIES = 1 << 20,   // nodes: recursion without end stops here
 };
 
+// The name of the gradient function that a library gives a function (GradientDef); such a call isn't looked into.
 Str called_gradient(const Autodiff *a, const Node *node) {
     const AttrValue *ref = node_flow(node) == FLOW_CALL ? node_attr_find(node, "f") : NULL;
     if (node->type->function)
@@ -21,6 +22,7 @@ Str called_gradient(const Autodiff *a, const Node *node) {
     return ref && ref->kind == ATTR_FUNC && !ref->is_list ? function_gradient(a->graph, ref->func->name) : (Str){0};
 }
 
+// On a path from xs to ys, standing for others, and without a gradient of its own by op, client or library.
 static bool is_wanted(const Autodiff *a, const Node *node) {
     const Op *op = node->type->op;
     const Info *info = info_of(a, node);
@@ -44,6 +46,7 @@ static Status *copy_out(Autodiff *a, Node *node, Output *results, Node ***contro
     return infos_grow(a);
 }
 
+// Identities, since a result of the copy may be an argument as it is, whose gradient would be mistaken for the call's.
 static Status *keep_stand_ins(Autodiff *a, Node *node, const Output *results) {
     Formula f = {.graph = a->graph, .scope = a->scope};
     Output *stand_ins = ARENA_ARRAY(&a->arena, Output, node->n_outputs);
@@ -73,6 +76,7 @@ static Status *replace(Autodiff *a, Node *node, const Output *results, Node *con
     return OK;
 }
 
+// Fewer unknown extents make fewer nodes: gradients of broadcasts ask for shapes at run time where they aren't known.
 static void take_shapes(Node *node, const Output *results) {
     for (int i = 0; i < node->n_outputs; i++) {
         Shape merged;

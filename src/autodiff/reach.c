@@ -1,5 +1,8 @@
 // Reach — how the backward side of a loop sees forward values: what entered from outside enters again, and what each
 // iteration computed was appended to a list, from whose end the backward iterations take it.
+//
+// TensorFlow uses stacks here (StackPushV2); a TensorList is a value, so it needs no resource, no order of effects and
+// no name, and gradients of gradients differentiate it like any other variable of the loop.
 #include <stdio.h>
 
 #include "autodiff/autodiff_internal.h"
@@ -39,6 +42,7 @@ static Place place_in(Autodiff *a, Frame *frame, bool backward) {
 
 // ---------------------------------------- entering frames
 
+// The window of the forward loop is the backward one's, too.
 static Status *enter(Autodiff *a, Frame *frame, bool backward, Output value, bool constant, Output *out) {
     Place at = place_in(a, frame, backward);
     Node *node, *model = frame->vars.n ? frame->vars.p[0].enter : frame->constants.p[0];
@@ -51,6 +55,7 @@ static Status *enter(Autodiff *a, Frame *frame, bool backward, Output value, boo
     return OK;
 }
 
+// One Enter or list for a value, however many nodes of the backward body read it.
 static Status *remember(Autodiff *a, Map *map, Output key, Output value) {
     Str bytes = str_format(&a->arena, "%d:%d", key.node->id, key.index);
     Output *kept = ARENA_NEW(&a->arena, Output);
@@ -66,6 +71,7 @@ static const Output *recall(const Map *map, Output key) {
     return map_find(map, (Str){bytes, (size_t)n});
 }
 
+// Frame by frame: a recursion as deep as loops nest.
 Status *frame_enter(Autodiff *a, Frame *frame, Output value, Output *out) {
     if (info_of(a, value.node)->frame == frame) {
         *out = value;
@@ -95,6 +101,7 @@ Status *loop_back_enter(Autodiff *a, Frame *loop, Output value, bool constant, O
 
 // ---------------------------------------- variables of loops
 
+// Merge and Switch of a new variable; without a LoopCond yet the Switch is missing, and made by the caller.
 Status *loop_var_make(Autodiff *a, Frame *loop, bool backward, Output entered, const Shape *shape, Node **merge,
                       Node **choice) {
     Place at = place_in(a, loop, backward);
@@ -176,6 +183,7 @@ static Status *value_or_dummy(Autodiff *a, Frame *loop, Branch *branch, Output *
 }
 
 // Appends the value to a list in each iteration; the list leaves the loop.
+// A list is a loop variable like others: it enters empty, is appended to, and leaves by an Exit.
 static Status *list_of_values(Autodiff *a, Frame *loop, Output value, Branch *branch, Output *out) {
     Place at = place_in(a, loop, false);
     Output list;
@@ -190,6 +198,7 @@ static Status *list_of_values(Autodiff *a, Frame *loop, Output value, Branch *br
     return loop_var_exit(a, loop, false, choice, out);
 }
 
+// The last element first: backward iterations come in the opposite order.
 static Status *pop(Autodiff *a, Frame *loop, Output list, const Output *value, Output *out) {
     Place at = place_in(a, loop, true);
     Output any;
@@ -242,6 +251,8 @@ static Status *constant_in_frame(Autodiff *a, Frame *loop, const Tensor *value, 
     return OK;
 }
 
+// From the cheapest: a constant is made anew, what doesn't change in the loop enters once, the rest goes through a
+// list.
 static Status *find_way(Autodiff *a, Frame *loop, Output value, Output *out) {
     const Info *info = info_of(a, value.node);
     bool forward_here = info->frame == loop && !info->backward;

@@ -1,15 +1,21 @@
 // Structure — which loop and which branch each node lies in, and which nodes lie on a path from xs to ys.
+//
+// One walk in topological order: a node lies in the deepest frame and branch of its inputs; Enter, Exit, Switch and
+// Merge change them. A branch is the side of a Switch by a predicate that isn't a loop's, and knows the branch that it
+// is in.
 #include <stdio.h>
 
 #include "autodiff/autodiff_internal.h"
 
 enum { MAX_NESTING = 64, MAX_BRANCHES = 1000 };  // one inside the other
 
+// Resources and variants pass gradients on: of a variable's value, and lists of them.
 bool dtype_has_gradient(DType dtype) {
     dtype = dtype_base(dtype);
     return dtype_is_float(dtype) || dtype_is_complex(dtype) || dtype_kind(dtype) == KIND_OBJECT;
 }
 
+// Indexed by node id; new nodes begin as unknown.
 Status *infos_grow(Autodiff *a) {
     size_t n = a->graph->nodes.n;
     NEED_MEMORY(vec_reserve(&a->infos, n));
@@ -37,7 +43,7 @@ void structure_clear(Autodiff *a) {
 
 // ---------------------------------------- branches
 
-// The one Branch with these members.
+// The one Branch with these members, so that branches are compared by address.
 static Status *branch_make(Autodiff *a, Branch *parent, Output pred, int side, Branch **out) {
     char key[64];
     int n = snprintf(key, sizeof key, "%p %p %d %d", (void *)parent, (void *)pred.node, pred.index, side);
@@ -67,6 +73,7 @@ static Branch *deeper(Branch *x, Branch *y) {
     return !x || (y && y->depth > x->depth) ? y : x;
 }
 
+// A Merge joins what its inputs have split: it lies in the innermost branch around all of them.
 static Branch *common(Branch *x, Branch *y) {
     while (x != y) {
         int32_t dx = x ? x->depth : 0, dy = y ? y->depth : 0;
@@ -101,7 +108,8 @@ static Status *frame_find(Autodiff *a, Frame *parent, Str name, Frame **out) {
     return OK;
 }
 
-// The frame and branch that the inputs lie in: the deepest of them.
+// The frame and branch that the inputs lie in: the deepest of them. That all inputs lie in one frame is checked later,
+// and only of nodes on a path: graphs may hold worse elsewhere.
 static Status *place_of_inputs(Autodiff *a, const Node *node, Frame **frame, Branch **branch) {
     *frame = a->root;
     *branch = NULL;
@@ -144,6 +152,7 @@ static Status *enter_find(Autodiff *a, Node *node, Info *info) {
     return OK;
 }
 
+// A loop variable's Merge is told from a conditional's by its inputs: Enter and NextIteration.
 static Status *merge_find(Autodiff *a, Node *node, Info *info) {
     Output first = node->inputs[0];
     if (node->n_inputs == 2 && node_flow(node->inputs[1].node) == FLOW_NEXT && node_flow(first.node) == FLOW_ENTER) {
@@ -236,6 +245,7 @@ static Status *push_needed(Autodiff *a, Stack *stack, Node *node) {
     return OK;
 }
 
+// Backwards from ys over data edges; control edges carry no gradient.
 static Status *find_needed(Autodiff *a, Stack *stack, const Output *ys, int ny) {
     for (int i = 0; i < ny; i++)
         TRY(push_needed(a, stack, ys[i].node));
@@ -258,7 +268,8 @@ static Status *push_reached(Autodiff *a, Stack *stack, Node *node) {
     return OK;
 }
 
-// Follows the uses of a node; `only` >= 0: of this output.
+// Follows the uses of a node; `only` >= 0: of this output. A path ends at types and ops without gradients, and where
+// the client stops it.
 static Status *follow_uses(Autodiff *a, Stack *stack, const Node *node, int only) {
     for (size_t i = 0; i < node->uses.n; i++) {
         Use use = node->uses.p[i];
@@ -287,6 +298,7 @@ static Status *find_reached(Autodiff *a, Stack *stack, const Output *xs, int nx)
     return OK;
 }
 
+// TF_AddGradients fails where an x is unreachable; a client of its own (tf.gradients) gets None for it.
 Status *reach(Autodiff *a, const Output *ys, int ny, const Output *xs, int nx) {
     for (size_t i = 0; i < a->infos.n; i++)
         a->infos.p[i].reached = a->infos.p[i].needed = false;
@@ -333,6 +345,7 @@ static Status *add_member(Autodiff *a, Node *node) {
     return OK;
 }
 
+// A loop is one unit: its Exits count together.
 static void count_source(Autodiff *a, Output source) {
     if (!source.node || !is_between(a, source.node))
         return;

@@ -1,5 +1,8 @@
 // Sums, partial — the gradients that come to one output from its uses, added up; sparse ones stay sparse as long as
 // they can.
+//
+// A sparse gradient is TensorFlow's IndexedSlices: rows, and which rows they are. That of a lookup in a large table
+// must never become as large as the table; sums of sparse ones are concatenations, doubles included.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 
@@ -37,6 +40,7 @@ Output gradient_dense(Formula *f, Gradient gradient) {
     return UnsortedSegmentSum(gradient.values, gradient.indices, rows);
 }
 
+// Indices of different widths become int64.
 static Gradient sum_sparse(Formula *f, const Partials *p, Output *list) {
     Gradient sum = p->parts[0];
     for (int i = 0; i < p->n; i++)
@@ -52,7 +56,8 @@ static Gradient sum_sparse(Formula *f, const Partials *p, Output *list) {
     return sum;
 }
 
-// By parts where there are more than a node has inputs.
+// AddN once over all, not pairwise: one pass over memory, and what TensorFlow's aggregation writes. By parts where
+// there are more than a node has inputs.
 static Output add_all(Formula *f, Output *list, int n) {
     enum { MOST = 1 << 14 };
     while (n > MOST) {
@@ -64,6 +69,7 @@ static Output add_all(Formula *f, Output *list, int n) {
     return AddN(list, n);
 }
 
+// The sum takes the place of its parts: who asks again gets the same node.
 Gradient partial_sum(Autodiff *a, Formula *f, Output of) {
     Partials *p = info_of(a, of.node)->partials ? &info_of(a, of.node)->partials[of.index] : NULL;
     if (!p || p->n == 0 || f->status)
@@ -91,7 +97,8 @@ Gradient partial_sum(Autodiff *a, Formula *f, Output of) {
     return sum;
 }
 
-// One level out: on the other side of the conditional the gradient is zero.
+// One level out: a value read inside a branch that was not switched there. On the other side of the conditional the
+// gradient is zero, of the source's shape.
 static Output lift(Formula *f, Output gradient, const Branch *branch, Output source) {
     Output other = At(formula_2(f, "Switch", source, branch->pred), 1 - branch->side);
     if (f->status)
@@ -102,6 +109,7 @@ static Output lift(Formula *f, Output gradient, const Branch *branch, Output sou
     return formula_of_list(f, "Merge", list, 2, NULL);
 }
 
+// From the branch of the reader out to that of the source, one conditional at a time.
 Status *contribute(Autodiff *a, Formula *f, Branch *from, Output source, Gradient gradient) {
     if (!gradient.values.node || !source.node || !is_between(a, source.node) ||
         !dtype_has_gradient(source.node->output_types[source.index]))

@@ -1,4 +1,7 @@
 // Walk, region — goes through a region backwards: each node once the gradients of all its uses are there.
+//
+// A region is the root or one loop's body. Nodes are counted down by their uses (Kahn's algorithm on the reversed
+// graph); a loop inside is one unit. A formula's nodes belong to the region that it was begun for.
 #include "autodiff/autodiff_internal.h"
 #include "formula/ops.h"
 
@@ -25,6 +28,7 @@ static Status *rewire(Autodiff *a, Frame *frame, Node *node) {
     return OK;
 }
 
+// New nodes are found by their ids: all behind those known before.
 Status *formula_end(Autodiff *a, Formula *f, Frame *frame) {
     if (f->status) {
         Status *status = f->status;
@@ -57,6 +61,8 @@ typedef struct {
     Formula f;
 } Visit;
 
+// The side not taken gives a dead value, so the Merge passes on the live one; zeros where a side has no gradient, or
+// the Merge would never be ready.
 static Status *switch_gradient(Visit *v) {
     Formula *f = &v->f;
     Output sides[2];
@@ -85,6 +91,7 @@ static Status *merge_predicate(Visit *v, Output *pred, int sides[2]) {
     return OK;
 }
 
+// By the predicate where the Merge closes a plain conditional; else by which input came (output 1).
 static Status *merge_gradient(Visit *v) {
     Formula *f = &v->f;
     if (!v->dy[0].values.node)
@@ -131,7 +138,8 @@ static Status *visit_arrays(Visit *v) {
     return OK;
 }
 
-// A formula that only hands a gradient on does so with a sparse one too: that is tried first.
+// A formula that only hands a gradient on (Identity, Reshape of rows) does so with a sparse one too: it is tried with
+// the values alone, and what it made is removed if that shows it computes.
 static bool passes_sparse(Visit *v) {
     Formula *f = &v->f;
     Gradient dy = v->dy[0];
@@ -159,6 +167,7 @@ static bool passes_sparse(Visit *v) {
     return passes;
 }
 
+// A formula sees zeros for outputs without a gradient, so most needn't ask; `dy_used` tells those that save work by it.
 static void run_formula(Visit *v) {
     Formula *f = &v->f;
     if (passes_sparse(v))
@@ -207,6 +216,7 @@ static Status *run_client(Visit *v) {
     return f->status ? OK : client->gradient(client->arg, v->node, f->dy, f->dx);
 }
 
+// The client's gradient first (tf.RegisterGradient, custom_gradient), then a function's own, then the op's.
 static Status *op_gradient(Visit *v) {
     Node *node = v->node;
     const Op *op = node->type->op;
@@ -228,6 +238,7 @@ static Status *op_gradient(Visit *v) {
         DType want = output_type(f->x[i]), got = output_type(f->dx[i]);
         if (!f->dx[i].node)
             continue;
+        // A formula of a wrong type would fail far away, in a sum.
         NEED(got == want || dtype_kind(want) == KIND_OBJECT || !dtype_has_gradient(want), INTERNAL,
              "the gradient of %.*s has type %s for input %d of type %s", STR_ARGS(node->type->name), dtype_name(got), i,
              dtype_name(want));
@@ -276,6 +287,7 @@ typedef struct {
 } Unit;
 typedef VEC(Unit) Units;
 
+// One use of the source has been walked.
 static Status *release(Autodiff *a, Units *ready, Output source) {
     if (!source.node || !is_between(a, source.node))
         return OK;
@@ -320,6 +332,7 @@ static Status *walk(Autodiff *a, Frame *frame, Units *ready) {
     size_t done = 0;
     for (; ready->n; done++)
         TRY(unit_walk(a, ready, ready->p[--ready->n]));
+    // Some count never fell to 0: a cycle through results of loops.
     NEED(done == frame->members.n + frame->loops.n, INVALID_ARGUMENT,
          "Cannot compute gradients: loops depend on each other's results");
     return OK;

@@ -1,4 +1,4 @@
-// Clock — see clock.h.
+// Clock — see clock.h. CLOCK_MONOTONIC for all waits: it doesn't jump when the system's time is set.
 #include "base/clock.h"
 
 #include <time.h>

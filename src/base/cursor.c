@@ -1,9 +1,10 @@
-// Cursor — see cursor.h.
+// Cursor — see cursor.h. Each reading checks what is left before it moves; a failed one leaves the cursor where it was.
 #include "base/cursor.h"
 
 bool cursor_varint(Cursor *c, uint64_t *out) {
     const unsigned char *p = c->p;
     uint64_t value = 0;
+    // Ten bytes at most, as protocol buffers allow; bits beyond 64 are dropped, as their own decoders do.
     for (int shift = 0; shift < 70; shift += 7) {
         if (p == c->end)
             return false;

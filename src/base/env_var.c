@@ -1,4 +1,5 @@
-// EnvVar — see env_var.h.
+// EnvVar — see env_var.h: variables of the environment whose words are known, so that a misspelt one is refused by
+// name.
 #include "base/env_var.h"
 
 #include <stdlib.h>

@@ -22,6 +22,7 @@ bool log_reaches(LogLevel level) {
     return atomic_load(&log_listener) || (int)level >= stderr_level();
 }
 
+// One call a line: lines of several threads stay whole.
 void log_write(LogLevel level, const char *format, ...) {
     char text[1024];
     va_list args;

@@ -1,4 +1,6 @@
-// Map — see map.h. Removal closes the gap by shifting the run behind it, so there are no tombstones.
+// Map — see map.h: open addressing with linear probing, at most three quarters full.
+//
+// Removal closes the gap by shifting the run behind it, so there are no tombstones.
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -10,6 +12,8 @@ typedef struct MapEntry {
     uint64_t hash;
 } MapEntry;
 
+// Eight bytes a multiplication. Not keyed: inputs can make it collide, which costs time and nothing else; limits on
+// inputs bound that.
 uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed) {
     const unsigned char *p = bytes;
     uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u);

@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     Peer *peer;
     Str handle;              // of the graph, as the task has named it
+    Str node;                // one of the session's that runs there; empty: unknown
 } RemotePart;
 
 // The parts of a signature. Counted: the session's table, and steps in flight.
@@ -54,11 +55,57 @@ typedef struct ClusterSession {
 } ClusterSession;
 
 // ---- cluster_plan.c
+// A plan for a step in several calls, which nobody else finds.
+FALLIBLE Status *cluster_plan_partial(ClusterSession *session, const StepSignature *signature, Cancellation *cancellation,
+                                      ClusterPlan **out);
 FALLIBLE Status *cluster_plan_find(ClusterSession *session, const StepSignature *signature, Cancellation *cancellation,
                                    ClusterPlan **out);  // retained
 void cluster_plan_release(ClusterPlan *plan);
 void cluster_plans_clear(ClusterSession *session);
 
+// Takes and returns the status: an error that tells of the task alone tells of the node, too.
+FALLIBLE Status *cluster_part_error(const RemotePart *part, Status *status);
+
 // ---- cluster_step.c
+typedef struct ClusterStep ClusterStep;
+
+typedef struct {
+    ClusterStep *step;
+    const RemotePart *part;
+    PeerWatch watch;
+    bool begun;
+} Running;
+
+struct ClusterStep {
+    ClusterSession *session;
+    const ClusterPlan *plan;
+    int64_t id;
+    Trace *trace;                // NULL: none
+    Cancellation cancellation;   // of all parts
+    Running *running;            // n_parts; in the arena
+    Arena arena;
+    Mutex lock;
+    Condition ended;
+    size_t left;                 // calls that have not ended; guarded by lock, as is the next
+    Status *status;              // the first error
+};
+
+FALLIBLE Status *cluster_step_open(ClusterStep *step, ClusterSession *session, ClusterPlan *plan,
+                                   const RunSettings *settings);
+void cluster_step_close(ClusterStep *step);
+// Begins the parts of other tasks. Whatever comes of it, finish follows.
+FALLIBLE Status *cluster_step_begin(ClusterStep *step);
+// Takes the status: OK is none, the first error ends all parts.
+void cluster_step_note(ClusterStep *step, Status *status);
+// Waits for the other tasks' parts, and has them forget the step.
+void cluster_step_finish(ClusterStep *step, int64_t deadline);
+int64_t cluster_step_deadline(const ClusterSession *session, const RunSettings *settings);
+
 FALLIBLE Status *cluster_step_run(ClusterSession *session, ClusterPlan *plan, const RunSettings *settings,
                                   const Tensor *const *feeds, Tensor *out);
+
+// ---- cluster_partial.c
+FALLIBLE Status *cluster_partial_begin(Session *session, const StepSignature *signature, PartialRun **out);
+FALLIBLE Status *cluster_partial_run(PartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out);
+bool cluster_partial_is_over(const PartialRun *run);
+void cluster_partial_end(PartialRun *run);

@@ -35,12 +35,24 @@ static void lost(void *arg, Status *reason) {
     cancellation_cancel(&((Registering *)arg)->cancellation, reason);
 }
 
-static Status *register_part(ClusterPlan *plan, Peer *peer, Str graph, Cancellation *cancellation) {
+Status *cluster_part_error(const RemotePart *part, Status *status) {
+    status = peer_error(peer_task(part->peer), status);
+    Code code = status_code(status);
+    if ((code != UNAVAILABLE && code != ABORTED) || !part->node.n || strstr(status_message(status), "{{node "))
+        return status;
+    Status *named = status_new(code, __FILE__, __LINE__, "%s\n\t [[{{node %.*s}}]]", status_message(status),
+                               STR_ARGS(part->node));
+    status_free(status);
+    return named;
+}
+
+static Status *register_part(ClusterPlan *plan, Peer *peer, const DraftPart *part, Cancellation *cancellation) {
     ClusterSession *session = plan->session;
     AUTO(arena) Arena arena = {0};
     EmptyProto none = {0};
     RegisterGraphResponseProto *reply;
-    RegisterGraphRequestProto request = {.session_handle = session->handle, .graph_def = graph, .graph_options = &none,
+    RegisterGraphRequestProto request = {.session_handle = session->handle, .graph_def = text_str(&part->graph),
+                                         .graph_options = &none,
                                          .debug_options = &none, .create_worker_session_called = true,
                                          .config_proto = session->config_bytes};
     Registering registering = {.peer = peer, .watch = {.lost = lost, .arg = &registering}};
@@ -51,10 +63,11 @@ static Status *register_part(ClusterPlan *plan, Peer *peer, Str graph, Cancellat
     Status *status = peer_call_wait(peer, &call, &message_RegisterGraphResponseProto, &arena, (void **)&reply);
     peer_unwatch(peer, &registering.watch);
     cancellation_clear(&registering.cancellation);
-    TRY(status);
-    Str handle = str_copy(&plan->arena, reply->graph_handle);
-    NEED_MEMORY(handle.p);
-    plan->parts[plan->n_parts++] = (RemotePart){peer, handle};
+    RemotePart made = {.peer = peer, .node = str_copy(&plan->arena, part->node)};
+    TRY(cluster_part_error(&made, status));
+    made.handle = str_copy(&plan->arena, reply->graph_handle);
+    NEED_MEMORY(made.handle.p);
+    plan->parts[plan->n_parts++] = made;
     return OK;
 }
 
@@ -63,9 +76,9 @@ static Status *register_parts(ClusterPlan *plan, const Draft *draft, Cancellatio
     NEED_MEMORY(plan->parts);
     for (int i = 0; i < draft->n_parts; i++) {
         Str task = text_str(&draft->parts[i].task);
-        Peer *peer = peers_find(worker_peers(plan->session->worker), task);
+        Peer *peer = peers_find(task_session_peers(plan->session->home), task);
         NEED(peer, INTERNAL, "%.*s is no task of this cluster", STR_ARGS(task));
-        TRY(register_part(plan, peer, text_str(&draft->parts[i].graph), cancellation));
+        TRY(register_part(plan, peer, &draft->parts[i], cancellation));
     }
     return OK;
 }
@@ -84,13 +97,14 @@ static Status *cut(ClusterSession *session, const StepSignature *signature, cons
 }
 
 // Under the graph's lock, which functions and attributes may be read beneath; the calls to others are made without.
-static Status *fill(ClusterPlan *plan, const StepSignature *signature, Cancellation *cancellation) {
+static Status *fill(ClusterPlan *plan, const StepSignature *signature, bool partial, Cancellation *cancellation) {
     ClusterSession *session = plan->session;
     PlanOptions options = task_session_options(session->home);
     options.devices = &session->devices;
-    options.home = worker_task(session->worker);
+    options.home = task_session_task(session->home);
     options.soft_placement = session->config.soft_placement;
     options.placed = &session->placed;
+    options.partial = partial;
     Draft draft;
     TRY(signature_copy(&plan->arena, signature, &plan->signature));
     TRY(cut(session, signature, &options, &draft));
@@ -126,20 +140,25 @@ void cluster_plan_release(ClusterPlan *plan) {
     free(plan);
 }
 
-static Status *make(ClusterSession *session, const StepSignature *signature, uint64_t hash, Cancellation *cancellation,
+static Status *make(ClusterSession *session, const StepSignature *signature, bool partial, Cancellation *cancellation,
                     ClusterPlan **out) {
     ClusterPlan *plan = calloc(1, sizeof *plan);
     NEED_MEMORY(plan);
     atomic_init(&plan->references, 1);
     plan->session = session;
-    plan->hash = hash;
+    plan->hash = signature_hash(signature);
     plan->edit = edit_of(session);
-    Status *status = fill(plan, signature, cancellation);
+    Status *status = fill(plan, signature, partial, cancellation);
     if (status)
         cluster_plan_release(plan);
     else
         *out = plan;
     return status;
+}
+
+Status *cluster_plan_partial(ClusterSession *session, const StepSignature *signature, Cancellation *cancellation,
+                             ClusterPlan **out) {
+    return make(session, signature, true, cancellation, out);
 }
 
 // ---------------------------------------- finding
@@ -185,7 +204,7 @@ Status *cluster_plan_find(ClusterSession *session, const StepSignature *signatur
     if (*out)
         return OK;
     ClusterPlan *plan;
-    TRY(make(session, signature, hash, cancellation, &plan));
+    TRY(make(session, signature, false, cancellation, &plan));
     log_write(LOG_INFO, "planned a step in %zu parts", plan->n_parts + 1);
     mutex_lock(&session->lock);
     if (session->n_plans >= CLUSTER_PLANS)

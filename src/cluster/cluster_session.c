@@ -1,6 +1,7 @@
 // ClusterSession — see cluster_session.h.
 #include "cluster/cluster_session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -37,12 +38,13 @@ static Status *wait_for(Peer *peer, Arena *arena, Cancellation *cancellation, Ge
     }
 }
 
-static Status *fill_device(const DeviceAttributesProto *from, Device *to) {
+// By the name of the task here, which is another to itself in a cluster that a client has brought.
+static Status *fill_device(const char *task, const DeviceAttributesProto *from, Device *to) {
     DeviceSpec spec;
-    NEED(from->name.n < sizeof to->name, INVALID_ARGUMENT, "a device's name is too long: %.*s", STR_ARGS(from->name));
-    memcpy(to->name, from->name.p, from->name.n);
-    to->name[from->name.n] = 0;
-    TRY(device_spec_parse(str_of(to->name), &spec));
+    TRY(device_spec_parse(from->name, &spec));
+    int n = snprintf(to->name, sizeof to->name, "%s/device:%.*s:%d", task, STR_ARGS(from->device_type), spec.ordinal);
+    NEED(n > 0 && (size_t)n < sizeof to->name, INVALID_ARGUMENT, "a device's name is too long: %s %.*s", task,
+         STR_ARGS(from->name));
     to->ordinal = spec.ordinal;
     to->incarnation = from->incarnation;
     to->memory_limit = from->memory_limit;
@@ -61,22 +63,22 @@ static Status *add_member(ClusterSession *session, Peer *peer, const GetStatusRe
         device->type = device_type_find(from->device_type);
         if (!device->type)
             continue;
-        TRY(fill_device(from, device));
+        TRY(fill_device(peer_task(peer), from, device));
         member->n_devices++;
     }
     return OK;
 }
 
-static Status *open_member(ClusterSession *session, Member *member, bool isolated, Cancellation *cancellation) {
+static Status *open_member(ClusterSession *session, Member *member, const ConfigProto *config, Cancellation *cancellation) {
     AUTO(arena) Arena arena = {0};
     EmptyProto *reply;
     DeviceSpec spec;
     TRY(device_spec_parse(str_of(peer_task(member->peer)), &spec));
-    ServerDef def = {.job_name = spec.job, .task_index = spec.task, .protocol = STR("grpc")};
+    ServerDef def = {.cluster = config->cluster_def, .job_name = spec.job, .task_index = spec.task, .protocol = STR("grpc")};
     const Device *own = task_session_environment(session->home)->devices.devices[0];
     CreateWorkerSessionRequestProto request = {
-        .session_handle = session->handle, .server_def = &def, .isolate_session_state = isolated,
-        .master_task = worker_task(session->worker), .master_incarnation = (int64_t)own->incarnation,
+        .session_handle = session->handle, .server_def = &def, .master_task = task_session_task(session->home),
+        .isolate_session_state = config->isolate_session_state || config->cluster_def, .master_incarnation = (int64_t)own->incarnation,
     };
     PeerCall call = {.method = "CreateWorkerSession", .type = &message_CreateWorkerSessionRequestProto, .request = &request,
                      .cancellation = cancellation, .deadline = clock_now() + 2 * PEER_LEASE_MS * (int64_t)CLOCK_MS};
@@ -84,7 +86,7 @@ static Status *open_member(ClusterSession *session, Member *member, bool isolate
 }
 
 static Status *find_members(ClusterSession *session, const ConfigProto *config, Cancellation *cancellation) {
-    Peers *peers = worker_peers(session->worker);
+    Peers *peers = task_session_peers(session->home);
     session->members = ARENA_ARRAY(&session->arena, Member, peers_count(peers));
     NEED_MEMORY(session->members);
     for (size_t i = 0; i < peers_count(peers); i++) {
@@ -189,13 +191,6 @@ static Status *call(Session *any, const FuncRef *function, const RunSettings *se
     return session_call(local, function, settings, arguments, n_arguments, out_results, n_results);
 }
 
-// Partial runs stay on the master's task: a node on another is refused, as if there were no other.
-static Status *partial_begin(Session *any, const StepSignature *signature, PartialRun **out) {
-    Session *local;
-    TRY(local_of(cluster_of(any), &local));
-    return session_partial_begin(local, signature, out);
-}
-
 static Status *extend(Session *session) {
     (void)session;
     return OK;
@@ -252,35 +247,62 @@ static void free_session(Session *any) {
 }
 
 static const SessionType cluster_session_type = {
-    .run = run, .call = call, .partial_begin = partial_begin, .extend = extend, .list_devices = list_devices,
+    .run = run, .call = call, .partial_begin = cluster_partial_begin, .partial_run = cluster_partial_run,
+    .partial_is_over = cluster_partial_is_over, .partial_end = cluster_partial_end, .extend = extend,
+    .list_devices = list_devices,
     .plan = no_plan, .close = close_session, .free = free_session,
 };
 
-static Status *open_session(ClusterSession *session, Str config, Str handle, Cancellation *cancellation) {
+// Which task of the cluster that the client has brought is this one: that at the address where the client has found it.
+static Status *find_task(ClusterSession *session, const ClusterDef *cluster, Str target, Str *out) {
+    Str scheme = STR("grpc://");
+    if (target.n > scheme.n && !memcmp(target.p, scheme.p, scheme.n))
+        target = (Str){target.p + scheme.n, target.n - scheme.n};
+    *out = (Str){0};
+    for (size_t j = 0; j < cluster->job.n; j++)
+        for (size_t t = 0; t < cluster->job.p[j].tasks.n; t++) {
+            const Int32ToStringEntry *task = &cluster->job.p[j].tasks.p[t];
+            if (!str_equal(task->value, target))
+                continue;
+            NEED(!out->p, INVALID_ARGUMENT, "Found multiple matching tasks that correspond to the master. Master target: "
+                 "%.*s", STR_ARGS(target));
+            *out = str_format(&session->arena, "/job:%.*s/replica:0/task:%d", STR_ARGS(cluster->job.p[j].name), task->key);
+            NEED_MEMORY(out->p);
+        }
+    NEED(out->p, INVALID_ARGUMENT, "the cluster that the session names has no task at %.*s, where its master is",
+         STR_ARGS(target));
+    return OK;
+}
+
+static Status *open_session(ClusterSession *session, Str config, Str target, Str handle, Cancellation *cancellation) {
     ConfigProto *proto;
     session->config_bytes = str_copy(&session->arena, config);
     session->handle = str_copy(&session->arena, handle);
     NEED_MEMORY(session->config_bytes.p && session->handle.p);
     TRY(PROTO_DECODE(ConfigProto, &session->arena, session->config_bytes, &proto));
-    TRY(task_session_new(worker_environment(session->worker), &session->config, proto->isolate_session_state,
-                         &session->home));
+    TaskSessionOptions options = {.config = &session->config, .isolated = proto->isolate_session_state,
+                                  .task = worker_task(session->worker), .peers = worker_peers(session->worker),
+                                  .cluster = proto->cluster_def};
+    if (proto->cluster_def)
+        TRY(find_task(session, proto->cluster_def, target, &options.task));
+    TRY(task_session_new(worker_environment(session->worker), &options, &session->home));
     TRY(find_members(session, proto, cancellation));
     for (size_t m = 0; m < session->n_members; m++)
-        TRY(open_member(session, &session->members[m], proto->isolate_session_state, cancellation));
+        TRY(open_member(session, &session->members[m], proto, cancellation));
     return list_all(session);
 }
 
-Status *cluster_session_new(Graph *graph, Mutex *graph_lock, Str config, Worker *worker, Str handle,
+Status *cluster_session_new(Graph *graph, Mutex *graph_lock, const ClusterSessionOptions *options, Worker *worker,
                             Cancellation *cancellation, Session **out) {
     SessionConfig parsed = session_config_default();
-    TRY(session_config_parse(config, &parsed));
+    TRY(session_config_parse(options->config, &parsed));
     ClusterSession *session = calloc(1, sizeof *session);
     NEED_MEMORY(session);
     *session = (ClusterSession){.session = {&cluster_session_type}, .graph = graph_retain(graph), .graph_lock = graph_lock,
                                 .config = parsed, .worker = worker, .placed = {device_of, note_placed}};
     mutex_init(&session->lock);
     mutex_init(&session->placed_lock);
-    Status *status = open_session(session, config, handle, cancellation);
+    Status *status = open_session(session, options->config, options->target, options->handle, cancellation);
     if (status)
         free_session(&session->session);
     else

@@ -4,7 +4,13 @@
 #include "cluster/worker.h"
 #include "session/session.h"
 
-// Waits for the tasks that the filters allow (all, without filters) until the cancellation is set. `config` is the client's
-// ConfigProto. The worker outlives the session. UNAVAILABLE, INVALID_ARGUMENT.
-FALLIBLE Status *cluster_session_new(Graph *graph, Mutex *graph_lock, Str config, Worker *worker, Str handle,
+typedef struct {
+    Str config;    // the client's ConfigProto, which may bring a cluster of its own
+    Str target;    // where the client has found this task: "grpc://localhost:2222"
+    Str handle;    // of the session
+} ClusterSessionOptions;
+
+// Waits for the tasks that the filters allow (all, without filters) until the cancellation is set. The worker outlives the
+// session. UNAVAILABLE, INVALID_ARGUMENT.
+FALLIBLE Status *cluster_session_new(Graph *graph, Mutex *graph_lock, const ClusterSessionOptions *options, Worker *worker,
                                      Cancellation *cancellation, Session **out);

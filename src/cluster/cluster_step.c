@@ -5,32 +5,20 @@
 #include <sys/random.h>
 
 #include "cluster/cluster_internal.h"
+#include "session/step_stats.h"
 
-typedef struct ClusterStep ClusterStep;
+// What is missed of another task is one of its nodes.
+static Status *name_node(const ClusterStep *step, Status *status) {
+    for (size_t i = 0; i < step->plan->n_parts; i++)
+        if (strstr(status_message(status), peer_task(step->plan->parts[i].peer)))
+            return cluster_part_error(&step->plan->parts[i], status);
+    return status;
+}
 
-typedef struct {
-    ClusterStep *step;
-    const RemotePart *part;
-    PeerWatch watch;
-    bool begun;
-} Running;
-
-struct ClusterStep {
-    ClusterSession *session;
-    const ClusterPlan *plan;
-    int64_t id;
-    Cancellation cancellation;   // of all parts
-    Running *running;            // n_parts
-    Mutex lock;
-    Condition ended;
-    size_t left;                 // calls that have not ended; guarded by lock, as is the next
-    Status *status;              // the first error
-};
-
-// Takes the status: OK is none.
-static void note(ClusterStep *step, Status *status) {
+void cluster_step_note(ClusterStep *step, Status *status) {
     if (!status)
         return;
+    status = name_node(step, status);
     mutex_lock(&step->lock);
     bool first = !step->status;
     if (first)
@@ -44,17 +32,20 @@ static void note(ClusterStep *step, Status *status) {
 }
 
 static void lost(void *arg, Status *reason) {
-    note(((Running *)arg)->step, reason);
+    cluster_step_note(((Running *)arg)->step, reason);
 }
 
-static Status *result_of(const RpcReply *reply) {
+static Status *result_of(ClusterStep *step, const RpcReply *reply) {
     AUTO(arena) Arena arena = {0};
     RunGraphResponseProto *answer;
     Str bytes = {(const char *)reply->message.bytes, reply->message.n};
     TRY(PROTO_DECODE(RunGraphResponseProto, &arena, bytes, &answer));
-    if (!answer->status_code)
-        return OK;
-    FAIL((Code)answer->status_code, "%.*s", STR_ARGS(answer->status_error_message));
+    NEED(!answer->status_code, (Code)answer->status_code, "%.*s", STR_ARGS(answer->status_error_message));
+    if (step->trace && answer->step_stats)
+        step_stats_add(answer->step_stats, step->trace);
+    for (size_t i = 0; step->trace && i < answer->partition_graph.n; i++)
+        trace_add_graph(step->trace, answer->partition_graph.p[i]);
+    return OK;
 }
 
 static void part_done(void *arg, RpcReply *reply) {
@@ -63,8 +54,8 @@ static void part_done(void *arg, RpcReply *reply) {
     Status *status = reply->status;
     reply->status = OK;
     if (!status)
-        status = result_of(reply);
-    note(step, peer_error(peer_task(running->part->peer), status));
+        status = result_of(step, reply);
+    cluster_step_note(step, peer_error(peer_task(running->part->peer), status));
     mutex_lock(&step->lock);
     step->left--;
     condition_notify_all(&step->ended);
@@ -72,7 +63,8 @@ static void part_done(void *arg, RpcReply *reply) {
 }
 
 static Status *begin_part(ClusterStep *step, Running *running) {
-    ExecutorOptsProto options = {0};
+    ExecutorOptsProto options = {.record_timeline = step->trace != NULL,
+                                 .record_partition_graphs = step->trace && step->trace->keeps_graphs};
     RunGraphRequestProto request = {
         .graph_handle = running->part->handle, .step_id = step->id, .exec_opts = &options,
         .session_handle = step->session->handle, .store_errors_in_response_body = true,
@@ -97,15 +89,6 @@ static Status *begin_part(ClusterStep *step, Running *running) {
     return peer_error(peer_task(running->part->peer), status);
 }
 
-static Status *run_home(ClusterStep *step, int64_t deadline, Trace *trace, const Tensor *const *feeds, Tensor *out) {
-    Steps *steps = worker_steps(step->session->worker);
-    PartRun run = {.step_id = step->id, .deadline = deadline, .cancellation = &step->cancellation, .trace = trace};
-    TRY(steps_enter(steps, step->id, step->session->home, &run.rendezvous));
-    Status *status = part_run(step->plan->home, &run, feeds, out);
-    rendezvous_release(run.rendezvous);
-    return status;
-}
-
 // Every call ends: with its task, or with the step's cancellation.
 static void wait_for_others(ClusterStep *step, int64_t deadline) {
     bool in_time = true;
@@ -114,7 +97,7 @@ static void wait_for_others(ClusterStep *step, int64_t deadline) {
         in_time = condition_wait_until(&step->ended, &step->lock, deadline);
     mutex_unlock(&step->lock);
     if (!in_time)
-        note(step, status_new(DEADLINE_EXCEEDED, __FILE__, __LINE__, "the step ran past its deadline"));
+        cluster_step_note(step, status_new(DEADLINE_EXCEEDED, __FILE__, __LINE__, "the step ran past its deadline"));
     mutex_lock(&step->lock);
     while (step->left)
         condition_wait(&step->ended, &step->lock);
@@ -123,7 +106,7 @@ static void wait_for_others(ClusterStep *step, int64_t deadline) {
 
 static void clean_up(ClusterStep *step) {
     CleanupGraphRequestProto request = {.step_id = step->id};
-    for (size_t i = 0; i < step->plan->n_parts; i++) {
+    for (size_t i = 0; step->running && i < step->plan->n_parts; i++) {
         Running *running = &step->running[i];
         if (!running->begun)
             continue;
@@ -135,46 +118,72 @@ static void clean_up(ClusterStep *step) {
     steps_end(worker_steps(step->session->worker), step->id);
 }
 
-static void run_parts(ClusterStep *step, int64_t deadline, Trace *trace, const Tensor *const *feeds, Tensor *out,
-                      bool *out_given) {
-    Status *status = OK;
-    for (size_t i = 0; i < step->plan->n_parts && !status; i++) {
-        step->running[i] = (Running){.step = step, .part = &step->plan->parts[i]};
-        status = begin_part(step, &step->running[i]);
-    }
-    if (!status) {
-        status = run_home(step, deadline, trace, feeds, out);
-        *out_given = !status;
-    }
-    note(step, status);
+void cluster_step_finish(ClusterStep *step, int64_t deadline) {
     wait_for_others(step, deadline);
     clean_up(step);
 }
 
-static int64_t deadline_of(const ClusterSession *session, const RunSettings *settings) {
+Status *cluster_step_begin(ClusterStep *step) {
+    step->running = ARENA_ARRAY(&step->arena, Running, step->plan->n_parts);
+    NEED_MEMORY(step->running);
+    for (size_t i = 0; i < step->plan->n_parts; i++) {
+        step->running[i] = (Running){.step = step, .part = &step->plan->parts[i]};
+        TRY(begin_part(step, &step->running[i]));
+    }
+    return OK;
+}
+
+Status *cluster_step_open(ClusterStep *step, ClusterSession *session, ClusterPlan *plan, const RunSettings *settings) {
+    uint64_t number;
+    NEED(getrandom(&number, sizeof number, 0) == sizeof number, INTERNAL, "the system gives no random numbers");
+    *step = (ClusterStep){.session = session, .plan = plan, .trace = settings->trace, .id = (int64_t)(number >> 8 | 1)};
+    mutex_init(&step->lock);
+    condition_init(&step->ended);
+    cancellation_init(&step->cancellation, settings->cancellation ? settings->cancellation
+                                                                  : task_session_cancellation(session->home));
+    return OK;
+}
+
+void cluster_step_close(ClusterStep *step) {
+    cancellation_clear(&step->cancellation);
+    condition_clear(&step->ended);
+    mutex_clear(&step->lock);
+    arena_clear(&step->arena);
+}
+
+int64_t cluster_step_deadline(const ClusterSession *session, const RunSettings *settings) {
     int64_t ms = settings->timeout_ms ? settings->timeout_ms : session->config.timeout_ms;
     int64_t most = INT64_MAX / CLOCK_MS / 2;
     return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
+// ---------------------------------------- whole steps
+
+static Status *run_home(ClusterStep *step, int64_t deadline, const Tensor *const *feeds, Tensor *out) {
+    Steps *steps = worker_steps(step->session->worker);
+    PartRun run = {.step_id = step->id, .deadline = deadline, .cancellation = &step->cancellation, .trace = step->trace};
+    TRY(steps_enter(steps, step->id, step->session->home, &run.rendezvous));
+    Status *status = part_run(step->plan->home, &run, feeds, out);
+    rendezvous_release(run.rendezvous);
+    return status;
+}
+
 Status *cluster_step_run(ClusterSession *session, ClusterPlan *plan, const RunSettings *settings,
                          const Tensor *const *feeds, Tensor *out) {
-    AUTO(arena) Arena arena = {0};
-    uint64_t number;
+    ClusterStep step;
+    int64_t deadline = cluster_step_deadline(session, settings);
+    TRY(cluster_step_open(&step, session, plan, settings));
+    Status *status = cluster_step_begin(&step);
     bool given = false;
-    ClusterStep step = {.session = session, .plan = plan, .running = ARENA_ARRAY(&arena, Running, plan->n_parts)};
-    NEED_MEMORY(step.running);
-    NEED(getrandom(&number, sizeof number, 0) == sizeof number, INTERNAL, "the system gives no random numbers");
-    step.id = (int64_t)(number >> 8 | 1);
-    mutex_init(&step.lock);
-    condition_init(&step.ended);
-    cancellation_init(&step.cancellation, settings->cancellation ? settings->cancellation
-                                                                 : task_session_cancellation(session->home));
-    run_parts(&step, deadline_of(session, settings), settings->trace, feeds, out, &given);
-    cancellation_clear(&step.cancellation);
-    condition_clear(&step.ended);
-    mutex_clear(&step.lock);
-    for (int i = 0; step.status && given && i < plan->signature.n_fetches; i++)
+    if (!status) {
+        status = run_home(&step, deadline, feeds, out);
+        given = !status;
+    }
+    cluster_step_note(&step, status);
+    cluster_step_finish(&step, deadline);
+    status = step.status;
+    cluster_step_close(&step);
+    for (int i = 0; status && given && i < plan->signature.n_fetches; i++)
         tensor_clear(&out[i]);
-    return step.status;
+    return status;
 }

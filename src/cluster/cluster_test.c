@@ -226,13 +226,116 @@ START_TEST(waiting_ends_with_its_deadline) {
 }
 END_TEST
 
+// v = 1; while (v < limit) v = (v + 1) * 2, with the condition, the sum and the product on three tasks.
+static Output loop_to(Output limit) {
+    Formula *f = &formula;
+    FormulaAttr frame = {"frame_name", ATTR_OF_STRING(STR("loop"))}, constant = {"is_constant", ATTR_OF_BOOL(true)};
+    on(0);
+    Output one = formula_number(f, 1, DT_float), two = formula_number(f, 2, DT_float);
+    Output v = formula_op(f, "Enter", &one, 1, ATTRS(frame));
+    Output most = formula_op(f, "Enter", &limit, 1, ATTRS(frame, constant));
+    Output first = formula_op(f, "Enter", &one, 1, ATTRS(frame, constant));
+    Output second = formula_op(f, "Enter", &two, 1, ATTRS(frame, constant));
+    Output merged = formula_of_list(f, "Merge", (Output[]){v, v}, 2, NULL);
+    Output less = formula_op(f, "Less", (Output[]){merged, most}, 2, NULL);
+    Output condition = formula_op(f, "LoopCond", &less, 1, NULL);
+    Output choice = formula_op(f, "Switch", (Output[]){merged, condition}, 2, NULL);
+    on(1);
+    Output sum = Add(((Output){choice.node, 1}), first);
+    on(2);
+    Output product = Mul(sum, second);
+    on(0);
+    Output next = formula_op(f, "NextIteration", &product, 1, NULL);
+    Output out = formula_op(f, "Exit", &choice, 1, NULL);
+    GOOD(f->status);
+    GOOD(node_set_input(merged.node, 1, next));
+    return out;
+}
+
+START_TEST(a_loop_over_three_tasks) {
+    float value;
+    on(0);
+    Output limit = formula_number(&formula, 1000, DT_float), none = formula_number(&formula, 0, DT_float);
+    Output out = loop_to(limit), at_once = loop_to(none);
+    for (int i = 0; i < 3; i++) {
+        GOOD(fetch(out, &value));
+        ck_assert_float_eq(value, 1534);
+        GOOD(fetch(at_once, &value));
+        ck_assert_float_eq(value, 1);
+    }
+    stop(2);
+    refused(fetch(out, &value), UNAVAILABLE, "/job:ps/replica:0/task:1");
+}
+END_TEST
+
+// More than goes with an answer.
+START_TEST(a_large_tensor_goes_by_a_lane) {
+    Formula *f = &formula;
+    Tensor value, out;
+    GOOD(tensor_new(DT_float, SHAPE(3, 100, 1000), &value));
+    for (int i = 0; i < 300000; i++)
+        ((float *)value.data)[i] = (float)i;
+    on(1);
+    Output there = formula_tensor(f, &value);
+    on(2);
+    Output negative = Neg(there);
+    StepSignature signature = {.fetches = &negative, .n_fetches = 1};
+    GOOD(f->status);
+    for (int round = 0; round < 3; round++) {
+        GOOD(session_run(session, &signature, &run_settings_default, NULL, &out));
+        ck_assert(shape_equal(&out.shape, &value.shape));
+        for (int i = 0; i < 300000; i++)
+            ck_assert_float_eq(((float *)out.data)[i], -(float)i);
+        tensor_clear(&out);
+    }
+    tensor_clear(&value);
+}
+END_TEST
+
+START_TEST(a_step_in_several_calls) {
+    Formula *f = &formula;
+    Tensor number, out = {0};
+    PartialRun *run;
+    on(0);
+    Output a = formula_op(f, "Placeholder", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float)));
+    Output b = formula_op(f, "Placeholder", NULL, 0, ATTRS(TYPE_ATTR("dtype", DT_float)));
+    on(1);
+    Output first = Neg(a);
+    on(2);
+    Output second = Mul(first, b);
+    GOOD(f->status);
+    GOOD(tensor_new(DT_float, SCALAR_SHAPE, &number));
+    *(float *)number.data = 3;
+    const Tensor *feed = &number;
+    StepSignature whole = {.feeds = (Output[]){a, b}, .n_feeds = 2, .fetches = (Output[]){first, second}, .n_fetches = 2};
+    StepSignature one = {.feeds = &a, .n_feeds = 1, .fetches = &first, .n_fetches = 1};
+    StepSignature two = {.feeds = &b, .n_feeds = 1, .fetches = &second, .n_fetches = 1};
+    for (int round = 0; round < 3; round++) {
+        GOOD(session_partial_begin(session, &whole, &run));
+        refused(session_partial_run(run, &two, &feed, &out), INVALID_ARGUMENT, "t/Placeholder");
+        GOOD(session_partial_run(run, &one, &feed, &out));
+        ck_assert_float_eq(*(float *)out.data, -3);
+        tensor_clear(&out);
+        if (round < 2) {
+            GOOD(session_partial_run(run, &two, &feed, &out));
+            ck_assert_float_eq(*(float *)out.data, -9);
+            tensor_clear(&out);
+        }
+        session_partial_end(run);  // the last is given up
+    }
+    tensor_clear(&number);
+}
+END_TEST
+
 START_TEST(keys_and_answers) {
     StepKey key;
     GOOD(step_key_parse(STR("a;0f;b;edge_1_x;0:0"), &key));
     ck_assert(str_is(key.from, "a") && str_is(key.incarnation, "0f") && str_is(key.to, "b"));
     ck_assert(str_is(key.tensor, "edge_1_x") && str_is(key.iteration, "0:0"));
     refused(step_key_parse(STR("bad"), &key), INVALID_ARGUMENT, "bad");
-    Tensor value, back;
+    Tensor value;
+    TensorAnswer back;
+    AUTO(arena) Arena arena = {0};
     GOOD(tensor_new(DT_float, SHAPE(2, 3), &value));
     for (int i = 0; i < 6; i++)
         ((float *)value.data)[i] = (float)i;
@@ -242,16 +345,15 @@ START_TEST(keys_and_answers) {
     for (size_t i = 0; i < payload->n; i++)
         text_add(&text, (Str){payload->pieces[i].bytes, payload->pieces[i].n});
     payload_release(payload);
-    bool dead = true;
-    GOOD(tensor_from_answer(text_str(&text), &back, &dead));
-    ck_assert(!dead && shape_equal(&back.shape, &value.shape));
-    ck_assert_mem_eq(back.data, value.data, 24);
-    tensor_clear(&back);
+    GOOD(tensor_from_answer(text_str(&text), &arena, &back));
+    ck_assert(!back.dead && !back.ticket && shape_equal(&back.value.shape, &value.shape));
+    ck_assert_mem_eq(back.value.data, value.data, 24);
+    tensor_clear(&back.value);
     tensor_clear(&value);
     for (size_t n = 0; n < text.n; n++) {  // whatever is cut off is refused, or shorter
-        Status *status = tensor_from_answer((Str){text.p, n}, &back, &dead);
+        Status *status = tensor_from_answer((Str){text.p, n}, &arena, &back);
         if (!status)
-            tensor_clear(&back);
+            tensor_clear(&back.value);
         status_free(status);
     }
 }
@@ -265,6 +367,9 @@ int main(void) {
     tcase_add_test(tests, errors_come_from_where_they_are);
     tcase_add_test(tests, a_task_that_is_gone_is_named);
     tcase_add_test(tests, waiting_ends_with_its_deadline);
+    tcase_add_test(tests, a_loop_over_three_tasks);
+    tcase_add_test(tests, a_large_tensor_goes_by_a_lane);
+    tcase_add_test(tests, a_step_in_several_calls);
     tcase_add_test(tests, keys_and_answers);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -98,7 +98,7 @@ static Status *create_session(void *arg, ServiceCall *call, const void *message,
     const CreateSessionRequestProto *request = message;
     CreateSessionResponseProto *out = response;
     MasterSession *session;
-    TRY(master_session_new(request->graph_def, request->config, master->worker, &call->cancelled, &session));
+    TRY(master_session_new(request, master->worker, &call->cancelled, &session));
     out->session_handle = str_copy(&call->arena, master_session_handle(session));
     mutex_lock(&master->lock);
     Status *status = OK;

@@ -26,7 +26,7 @@ typedef struct Callable {
     Arena arena;
     StepSignature signature; // of the session's graph
     int64_t number, timeout_ms;
-    bool traces;
+    bool times, graphs;      // to be told of its steps
 } Callable;
 
 struct MasterSession {
@@ -53,8 +53,9 @@ static Status *import(MasterSession *session, Str graph_def) {
     return status;
 }
 
-static Status *master_session_open(MasterSession *session, Str graph_def, Str bytes, Worker *worker,
+static Status *master_session_open(MasterSession *session, const CreateSessionRequestProto *request, Worker *worker,
                                    Cancellation *cancellation) {
+    Str bytes = request->config;
     AUTO(arena) Arena arena = {0};
     ConfigProto *proto;
     SessionConfig config = session_config_default();
@@ -65,20 +66,21 @@ static Status *master_session_open(MasterSession *session, Str graph_def, Str by
     snprintf(session->handle, sizeof session->handle, "%016llx", (unsigned long long)number);
     config.environment = proto->isolate_session_state ? NULL : worker_environment(worker);
     TRY(graph_new(&session->graph));
-    TRY(import(session, graph_def));
-    if (peers_count(worker_peers(worker)))
-        return cluster_session_new(session->graph, &session->graph_lock, bytes, worker, str_of(session->handle),
-                                   cancellation, &session->session);
+    TRY(import(session, request->graph_def));
+    ClusterSessionOptions options = {.config = bytes, .target = request->target, .handle = str_of(session->handle)};
+    if (peers_count(worker_peers(worker)) || proto->cluster_def)
+        return cluster_session_new(session->graph, &session->graph_lock, &options, worker, cancellation, &session->session);
     return session_new(session->graph, &session->graph_lock, &config, &session->session);
 }
 
-Status *master_session_new(Str graph_def, Str config, Worker *worker, Cancellation *cancellation, MasterSession **out) {
+Status *master_session_new(const CreateSessionRequestProto *request, Worker *worker, Cancellation *cancellation,
+                           MasterSession **out) {
     MasterSession *session = calloc(1, sizeof *session);
     NEED_MEMORY(session);
     atomic_init(&session->references, 1);
     mutex_init(&session->graph_lock);
     mutex_init(&session->lock);
-    Status *status = master_session_open(session, graph_def, config, worker, cancellation);
+    Status *status = master_session_open(session, request, worker, cancellation);
     if (status)
         master_session_release(session);
     else
@@ -235,24 +237,33 @@ static Status *name_results(StepResults *results, const Names *names, RunStepRes
 
 // ---------------------------------------- whole steps
 
-static Status *run_step(MasterSession *session, Request *step, bool traces, const RunSettings *settings,
+// What of a step's options says what is to be told of it.
+typedef struct {
+    bool times, graphs;
+} Telling;
+
+static Telling telling_of(const RunOptionsProto *options) {
+    return (Telling){.times = options && options->trace_level > RunOptions_TraceLevel_NO_TRACE,
+                     .graphs = options && options->output_partition_graphs};
+}
+
+static Status *run_step(MasterSession *session, Request *step, Telling telling, const RunSettings *settings,
                         StepResults *results) {
     RunSettings own = *settings;
-    if (traces) {
+    if (telling.times || telling.graphs) {
         trace_begin(&results->trace);
+        results->trace.keeps_graphs = telling.graphs;
         results->traced = true;
         own.trace = &results->trace;
     }
     Status *status = session_run(session->session, &step->signature, &own, step->feeds, step->out);
     if (!status)
         status = keep_results(step, results);
-    if (traces && !status)
+    if (telling.times && !status)
         status = step_stats_message(&results->trace, &results->arena, &results->metadata.step_stats);
+    if (telling.graphs && !status)
+        status = step_graphs_message(&results->trace, &results->arena, &results->metadata);
     return status;
-}
-
-static bool wants_trace(const RunOptionsProto *options) {
-    return options && options->trace_level > RunOptions_TraceLevel_NO_TRACE;
 }
 
 static Status *feed_names(const RunStepRequestProto *request, Arena *arena, Names *out) {
@@ -358,7 +369,6 @@ Status *master_session_partial(MasterSession *session, const PartialRunSetupRequ
 
 Status *master_session_run(MasterSession *session, const RunStepRequestProto *request, Cancellation *cancellation,
                            StepResults *results, RunStepResponseProto *out) {
-    bool traces = wants_trace(request->options);
     RunSettings settings = {.cancellation = cancellation,
                             .timeout_ms = request->options ? request->options->timeout_in_ms : 0};
     Request step = {0};
@@ -366,7 +376,7 @@ Status *master_session_run(MasterSession *session, const RunStepRequestProto *re
     if (!status && request->partial_run_handle.n)
         status = run_part(session, request->partial_run_handle, &step, results);
     else if (!status)
-        status = run_step(session, &step, traces, &settings, results);
+        status = run_step(session, &step, telling_of(request->options), &settings, results);
     step_end(&step);
     TRY(status);
     out->metadata = &results->metadata;
@@ -389,7 +399,8 @@ Status *master_session_make_callable(MasterSession *session, const CallableOptio
         return status;
     }
     callable->timeout_ms = options->run_options ? options->run_options->timeout_in_ms : 0;
-    callable->traces = wants_trace(options->run_options);
+    callable->times = telling_of(options->run_options).times;
+    callable->graphs = telling_of(options->run_options).graphs;
     mutex_lock(&session->lock);
     *out_handle = callable->number = session->last_callable++;
     callable->next = session->callables;
@@ -429,7 +440,7 @@ static Status *call(MasterSession *session, const RunCallableRequestProto *reque
     TRY(step_begin(step, &results->arena));
     for (size_t i = 0; i < request->feed.n; i++)
         TRY(decode_feed(step, &request->feed.p[i], step->signature.feeds[i].node->name, &budget));
-    return run_step(session, step, callable->traces, settings, results);
+    return run_step(session, step, (Telling){callable->times, callable->graphs}, settings, results);
 }
 
 Status *master_session_run_callable(MasterSession *session, const RunCallableRequestProto *request,

@@ -12,9 +12,9 @@ typedef struct MasterSession MasterSession;
 
 enum { MASTER_HANDLE = 17 };  // 16 hexadecimal digits and a NUL
 
-// Of a serialized GraphDef and ConfigProto. In the worker's environment, unless the configuration isolates the session's
+// Of CreateSession's GraphDef, ConfigProto and target. In the worker's environment, unless the configuration isolates the session's
 // state; over all tasks of a cluster that has others, for which it waits until the cancellation is set.
-FALLIBLE Status *master_session_new(Str graph_def, Str config, Worker *worker, Cancellation *cancellation,
+FALLIBLE Status *master_session_new(const CreateSessionRequestProto *request, Worker *worker, Cancellation *cancellation,
                                     MasterSession **out);
 Str master_session_handle(const MasterSession *session);
 MasterSession *master_session_retain(MasterSession *session);

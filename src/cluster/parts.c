@@ -9,6 +9,9 @@
 struct TaskSession {
     _Atomic int references;
     WorkerEnvironment *environment;
+    Arena arena;
+    Str task;
+    Peers *peers, *own_peers; // own: of a cluster that the client has brought; else NULL
     SessionConfig config;
     NodeStates states;
     SpecialisationCache *cache;
@@ -38,16 +41,18 @@ static Status *open_environment(TaskSession *session, WorkerEnvironment *environ
         session->environment = worker_environment_retain(environment);
         return OK;
     }
-    AUTO(arena) Arena arena = {0};
-    Str task = str_copy(&arena, device_task(environment->devices.devices[0]));
-    NEED_MEMORY(task.p);
-    TRY(worker_environment_new(task.p, NULL, 0, &session->environment));
+    TRY(worker_environment_new(session->task.p, NULL, 0, &session->environment));
     same_incarnations(&environment->devices, &session->environment->devices);
     return OK;
 }
 
-static Status *session_open(TaskSession *session, WorkerEnvironment *environment, bool isolated) {
-    TRY(open_environment(session, environment, isolated));
+static Status *session_open(TaskSession *session, WorkerEnvironment *environment, const TaskSessionOptions *options) {
+    session->task = str_copy(&session->arena, options->task);
+    NEED_MEMORY(session->task.p);
+    if (options->cluster)
+        TRY(peers_new(options->cluster, session->task, &session->own_peers));
+    session->peers = options->cluster ? session->own_peers : options->peers;
+    TRY(open_environment(session, environment, options->isolated || options->cluster));
     TRY(specialisation_cache_new(SPECIALISATION_CACHE_BYTES, &session->cache));
     session->states.resources = session->environment->resources;
     int most = session->environment->threads, intra = session->config.intra_threads, inter = session->config.inter_threads;
@@ -58,14 +63,14 @@ static Status *session_open(TaskSession *session, WorkerEnvironment *environment
     return OK;
 }
 
-Status *task_session_new(WorkerEnvironment *environment, const SessionConfig *config, bool isolated, TaskSession **out) {
+Status *task_session_new(WorkerEnvironment *environment, const TaskSessionOptions *options, TaskSession **out) {
     TaskSession *session = calloc(1, sizeof *session);
     NEED_MEMORY(session);
     atomic_init(&session->references, 1);
-    session->config = *config;
+    session->config = *options->config;
     node_states_init(&session->states, NULL);
     cancellation_init(&session->cancellation, NULL);
-    Status *status = session_open(session, environment, isolated);
+    Status *status = session_open(session, environment, options);
     if (status)
         task_session_release(session);
     else
@@ -85,6 +90,8 @@ void task_session_release(TaskSession *session) {
     node_states_clear(&session->states);
     worker_environment_release(session->environment);
     cancellation_clear(&session->cancellation);
+    peers_free(session->own_peers);
+    arena_clear(&session->arena);
     free(session);
 }
 
@@ -100,6 +107,14 @@ Cancellation *task_session_cancellation(TaskSession *session) {
 
 WorkerEnvironment *task_session_environment(TaskSession *session) {
     return session->environment;
+}
+
+Str task_session_task(const TaskSession *session) {
+    return session->task;
+}
+
+Peers *task_session_peers(TaskSession *session) {
+    return session->peers;
 }
 
 PlanOptions task_session_options(TaskSession *session) {
@@ -248,16 +263,28 @@ Status *part_of_proto(TaskSession *session, Str graph_def, Part **out) {
     return status;
 }
 
-Status *part_run(Part *part, const PartRun *run, const Tensor *const *feeds, Tensor *out_fetches) {
+Status *part_options(Part *part, const PartRun *run, StepOptions *out) {
     TaskSession *session = part->session;
-    StepOptions options = session->step;
     NEED(!atomic_load(&session->closed), CANCELLED, "Session has been closed.");
-    options.deadline = run->deadline;
-    options.parent = run->cancellation;
-    options.caller = &part->calls.caller;
-    options.step_id = (uint64_t)run->step_id;
-    options.trace = run->trace;
-    options.place = thread_place();
-    options.rendezvous = run->rendezvous;
+    *out = session->step;
+    out->deadline = run->deadline;
+    out->parent = run->cancellation;
+    out->caller = &part->calls.caller;
+    out->step_id = (uint64_t)run->step_id;
+    out->trace = run->trace;
+    out->place = thread_place();
+    out->rendezvous = run->rendezvous;
+    return OK;
+}
+
+Executor *part_executor(const Part *part) {
+    return part->executor;
+}
+
+Status *part_run(Part *part, const PartRun *run, const Tensor *const *feeds, Tensor *out_fetches) {
+    StepOptions options;
+    TRY(part_options(part, run, &options));
+    if (run->trace)
+        trace_add_plan(run->trace, part->executor->plan);
     return step_run(part->executor, &options, feeds, out_fetches);
 }

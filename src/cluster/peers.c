@@ -20,6 +20,9 @@ struct Peer {
     bool closed;
     Condition idle;          // not probed any more
     Cancellation ending;     // of probes
+    Mutex lane_lock;
+    Lane *lane;              // made when first asked for; guarded by lane_lock, as is the next
+    int lane_port;
 };
 
 struct Peers {
@@ -174,6 +177,30 @@ Status *peer_call_wait(Peer *peer, const PeerCall *call, const MessageType *repl
     return peer_error(peer->task, status);
 }
 
+// A task that was restarted has another port.
+static Status *open_lane(Peer *peer, int port) REQUIRES(peer->lane_lock) {
+    char address[300];
+    EventLoop *loop;
+    const char *colon = strrchr(peer->address, ':');
+    if (peer->lane && peer->lane_port == port)
+        return OK;
+    TRY(event_loop_bulk(&loop));
+    lane_free(peer->lane);
+    peer->lane = NULL;
+    peer->lane_port = port;
+    snprintf(address, sizeof address, "%.*s:%d", colon ? (int)(colon - peer->address) : 0, peer->address, port);
+    return lane_new(loop, address, NULL, &peer->lane);
+}
+
+Status *peer_lane_fetch(Peer *peer, int port, const LaneFetch *fetch, LaneDone *done, void *arg) {
+    mutex_lock(&peer->lane_lock);
+    Status *status = open_lane(peer, port);
+    if (!status)
+        status = lane_fetch(peer->lane, fetch, done, arg);
+    mutex_unlock(&peer->lane_lock);
+    return peer_error(peer->task, status);
+}
+
 static void forget(void *arg, RpcReply *reply) {
     (void)arg, (void)reply;
 }
@@ -188,6 +215,7 @@ static Status *peer_open(Peer *peer, const JobDef *job, const Int32ToStringEntry
     peer->task = strndup(name.p, name.n);
     peer->address = strndup(task->value.p, task->value.n);
     mutex_init(&peer->lock);
+    mutex_init(&peer->lane_lock);
     condition_init(&peer->idle);
     cancellation_init(&peer->ending, NULL);
     NEED_MEMORY(peer->task && peer->address);
@@ -239,9 +267,11 @@ static void peer_close(Peer *peer) {
     mutex_unlock(&peer->lock);
     cancellation_clear(&peer->ending);
     channel_free(peer->channel);
+    lane_free(peer->lane);
     condition_clear(&peer->idle);
     free(peer->task);
     free(peer->address);
+    mutex_clear(&peer->lane_lock);
     mutex_clear(&peer->lock);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include "proto/messages.h"
 #include "rpc/channel.h"
+#include "rpc/lane.h"
 
 typedef struct Peer Peer;
 typedef struct Peers Peers;
@@ -46,5 +47,7 @@ typedef struct {
 FALLIBLE Status *peer_call(Peer *peer, const PeerCall *call, RpcDone *done, void *arg);
 // Waits; the reply, of that type, lies in the arena. Errors name the task.
 FALLIBLE Status *peer_call_wait(Peer *peer, const PeerCall *call, const MessageType *reply_type, Arena *arena, void **out);
+// Over the task's lane (rpc/lane.h), which listens on that port of its host.
+FALLIBLE Status *peer_lane_fetch(Peer *peer, int port, const LaneFetch *fetch, LaneDone *done, void *arg);
 // Nobody waits for the answer.
 void peer_tell(Peer *peer, const PeerCall *call);

@@ -4,6 +4,7 @@
 #include "cluster/client_error.h"
 #include "cluster/tensor_wire.h"
 #include "cluster/worker_internal.h"
+#include "resource/variable.h"
 
 typedef enum { STARTING, WAITING, ENDED } RecvState;
 
@@ -13,7 +14,8 @@ typedef struct {
     RpcRequest *request;
     Rendezvous *rendezvous;  // retained
     int64_t step_id;
-    Str key;                 // behind it
+    Str key;                 // behind it, as is the next
+    AnyProto offer;          // of the request; no type: none
     CancelWatch watch;
     bool watched;
     _Atomic int state;
@@ -22,13 +24,30 @@ typedef struct {
     bool dead;
 } Recv;
 
+// A reference is what its variable is by now.
+static Status *read_reference(Tensor *value) {
+    Tensor handle = *value;
+    if (handle.dtype != DT_resource)
+        return OK;
+    *value = (Tensor){0};
+    Status *status = variable_read_handle(&handle, value);
+    tensor_clear(&handle);
+    return status;
+}
+
 static void answer(Recv *recv) {
     Payload *payload = NULL;
     Status *status = client_error(recv->status);
+    if (!status && !recv->dead)
+        status = read_reference(&recv->value);
     if (recv->watched)
         cancellation_unwatch(rpc_request_cancellation(recv->request), &recv->watch);
-    if (!status)
+    if (!status && !recv->dead && tensor_lanes_take(recv->worker->lanes, &recv->value, &recv->offer)) {
+        status = tensor_lanes_answer(recv->worker->lanes, recv->step_id, recv->value, &recv->offer, &payload);
+        recv->value = (Tensor){0};
+    } else if (!status) {
         status = tensor_to_answer(&recv->value, recv->dead, &payload);
+    }
     tensor_clear(&recv->value);
     rpc_request_answer(recv->request, status, payload);
     steps_leave(recv->worker->steps, recv->step_id);
@@ -65,20 +84,20 @@ static void wait_for_value(Recv *recv) {
         answer(recv);  // NOLINT(clang-analyzer-unix.Malloc): recv_done frees only what is WAITING
 }
 
-// A restarted task is not the one that the key was made for: this is how others notice.
+// A restarted task is not the one that the key was made for: this is how others notice. In a cluster that a client has
+// brought the same device has another name.
 static Status *check_sender(const Worker *worker, const StepKey *key) {
     const DeviceSet *devices = &worker->environment->devices;
     char text[32];
     for (int d = 0; d < devices->n; d++) {
         const Device *device = devices->devices[d];
-        if (!str_is(key->from, device->name))
-            continue;
         snprintf(text, sizeof text, "%016llx", (unsigned long long)device->incarnation);
-        NEED(str_is(key->incarnation, text), ABORTED,
+        if (str_is(key->incarnation, text))
+            return OK;
+        NEED(!str_is(key->from, device->name), ABORTED,
              "RecvTensor expects a different device incarnation: %.*s vs. %s. Your worker job (\"%.*s\") was probably "
              "restarted. Check your worker job for the reason why it was restarted.", STR_ARGS(key->incarnation), text,
              STR_ARGS(worker_task(worker)));
-        return OK;
     }
     FAIL(INVALID_ARGUMENT, "RecvTensor of %.*s, a device that this task does not have", STR_ARGS(key->from));
 }
@@ -95,11 +114,18 @@ static Status *begin(Worker *worker, RpcRequest *rpc, Recv **out) {
     TRY(check_sender(worker, &key));
     NEED(recent_ids_add(&worker->received, request->request_id), ABORTED,
          "The same RecvTensor (GrpcWorker) request was received twice.");
-    Recv *recv = calloc(1, sizeof *recv + request->rendezvous_key.n);
+    const AnyProto *offer = request->transport_options;
+    size_t n = request->rendezvous_key.n, n_offer = offer && str_is(offer->type_url, LANE_OFFER_TYPE) ? offer->value.n : 0;
+    Recv *recv = calloc(1, sizeof *recv + n + n_offer);
     NEED_MEMORY(recv);
-    memcpy(recv + 1, request->rendezvous_key.p, request->rendezvous_key.n);
+    char *texts = (char *)(recv + 1);
+    memcpy(texts, request->rendezvous_key.p, n);
     *recv = (Recv){.take.done = recv_done, .worker = worker, .request = rpc, .step_id = request->step_id,
-                   .key = {(const char *)(recv + 1), request->rendezvous_key.n}};
+                   .key = {texts, n}};
+    if (n_offer) {
+        memcpy(texts + n, offer->value.p, n_offer);
+        recv->offer = (AnyProto){.type_url = STR(LANE_OFFER_TYPE), .value = {texts + n, n_offer}};
+    }
     status = steps_visit(worker->steps, recv->step_id, &recv->rendezvous);
     if (status)
         free(recv);

@@ -8,6 +8,8 @@
 #include "proto/messages.h"
 #include "proto/tensor_proto.h"
 #include "rpc/channel.h"
+#include "run/trace.h"
+#include "session/step_stats.h"
 
 enum { CLOSE_MS = 10000 };   // a server that doesn't answer keeps nobody from closing
 
@@ -204,10 +206,25 @@ static Status *read_results(const RunStepRequestProto *request, const RunStepRes
     return status;
 }
 
+static Status *take_metadata(const RunMetadataProto *metadata, Trace *trace) {
+    if (metadata->step_stats)
+        step_stats_add(metadata->step_stats, trace);
+    for (size_t i = 0; i < metadata->partition_graphs.n; i++) {
+        AUTO(text) Text text = {0};
+        TRY(PROTO_ENCODE(GraphDef, &metadata->partition_graphs.p[i], &text));
+        trace_add_graph(trace, text_str(&text));
+    }
+    return OK;
+}
+
 static Status *send_step(RemoteSession *s, RunStepRequestProto *request, const RunSettings *settings, Arena *arena,
                          Tensor *out) {
     int64_t ms = settings->timeout_ms > 0 ? settings->timeout_ms : s->timeout_ms;
-    RunOptionsProto options = {.timeout_in_ms = ms};
+    Trace *trace = settings->trace;
+    RunOptionsProto options = {
+        .timeout_in_ms = ms, .output_partition_graphs = trace && trace->keeps_graphs,
+        .trace_level = trace ? RunOptions_TraceLevel_FULL_TRACE : RunOptions_TraceLevel_NO_TRACE,
+    };
     RunStepResponseProto *reply;
     Cancellation *cancellation = &s->cancellation;
     if (settings->cancellation) {
@@ -219,6 +236,8 @@ static Status *send_step(RemoteSession *s, RunStepRequestProto *request, const R
     request->options = &options;
     TRY(CALL(s, "RunStep", RunStepRequest, request, RunStepResponse, deadline_in(ms), cancellation, arena, &reply));
     NEED(!reply->status_code, (Code)reply->status_code, "%.*s", STR_ARGS(reply->status_error_message));
+    if (trace && reply->metadata)
+        TRY(take_metadata(reply->metadata, trace));
     return read_results(request, reply, out);
 }
 
@@ -226,7 +245,6 @@ static Status *run_inside(RemoteSession *s, const StepSignature *signature, cons
                           const Tensor *const *feeds, Tensor *out) {
     AUTO(arena) Arena arena = {0};
     RunStepRequestProto request = {0};
-    NEED(!settings->trace, UNIMPLEMENTED, "traces of steps on a server");
     TRY(bring_up_to_date(s, &arena));
     TRY(write_step(&arena, signature, feeds, &request));
     return send_step(s, &request, settings, &arena, out);

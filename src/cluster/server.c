@@ -107,6 +107,8 @@ static Status *listen_and_name(Server *server) {
     int port;
     Str address = str_format(&server->arena, "%.*s:%d", STR_ARGS(server->host), server->port);
     NEED_MEMORY(address.p);
+    if (peers_count(server->peers))
+        TRY(worker_listen(server->worker, server->host));
     TRY(rpc_server_listen(server->rpc, address.p, &port));
     Text target = {0};
     text_format(&target, "grpc://%.*s:%d", STR_ARGS(server->host), port);

@@ -3,10 +3,13 @@
 // Without TLS and secret everyone who can reach the port can run any graph, files included: so it listens on the address
 // that the cluster names for its task, which is a loopback address unless told otherwise.
 #pragma once
+#include "base/env_var.h"
 #include "base/status.h"
 #include "base/str.h"
 
 typedef struct Server Server;
+
+extern const EnvVar lane_variable;  // MILLRACE_LANE (tensor_lane.c)
 
 // Of a serialized ServerDef: which task of which cluster it is. INVALID_ARGUMENT where the task isn't in the cluster or the
 // protocol isn't grpc. Nothing listens yet.

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "cluster/tensor_wire.h"
+#include "cluster/tensor_lane.h"
 #include "thread/pool.h"
 
 typedef struct {
     Rendezvous rendezvous;   // first
     Rendezvous *local;
-    Steps *steps;            // not looked at once the step is aborted
     int64_t id;
+    TaskSession *_Atomic session;  // whose parts run here; NULL: none yet
     Cancellation ending;     // of the calls that ask others
 } StepRendezvous;
 
@@ -24,8 +24,6 @@ typedef struct {
 } StepEntry;
 
 struct Steps {
-    char *own;
-    Peers *peers;
     Mutex lock;
     Map entries;             // guarded by lock
     bool closed;
@@ -51,57 +49,77 @@ enum { DECODE_AWAY = 256 << 10 };  // bytes of an answer that would hold up the 
 typedef struct {
     StepRendezvous *step;    // retained
     RendezvousTake *take;
-    Text task;               // whom it asks
+    Peer *peer;              // whom it asks
     RpcReply reply;
+    Arena arena;             // of what the answer says
+    TensorAnswer answer;
 } Fetch;
 
 static StepRendezvous *step_of(Rendezvous *rendezvous) {
     return (StepRendezvous *)rendezvous;
 }
 
-static void fetch_end(void *arg) {
+// Takes the status.
+static void fetch_end(void *arg, Status *status) {
     Fetch *fetch = arg;
     StepRendezvous *step = fetch->step;
-    Tensor value = {0};
-    bool dead = false;
-    Status *status = fetch->reply.status;
-    fetch->reply.status = OK;
+    RendezvousTake *take = fetch->take;
+    Tensor value = fetch->answer.value;
+    bool dead = fetch->answer.dead;
     if (status && cancellation_is_set(&step->ending)) {
         status_free(status);
         status = cancellation_check(&step->ending);
     }
-    if (!status)
-        status = tensor_from_answer((Str){(const char *)fetch->reply.message.bytes, fetch->reply.message.n}, &value, &dead);
-    status = peer_error(text_str(&fetch->task).p, status);
+    status = peer_error(peer_task(fetch->peer), status);
+    if (status) {
+        tensor_clear(&value);
+        value = (Tensor){0};
+    }
     rpc_reply_clear(&fetch->reply);
-    RendezvousTake *take = fetch->take;
-    text_clear(&fetch->task);
+    arena_clear(&fetch->arena);
     free(fetch);
     take->done(take, status, value, dead);
     rendezvous_release(&step->rendezvous);
+}
+
+static void fetch_bulk(void *arg) {
+    Fetch *fetch = arg;
+    tensor_lane_fetch(fetch->peer, fetch->answer.ticket, &fetch->answer.value, &fetch->step->ending, fetch_end, fetch);
+}
+
+static void fetch_read(void *arg) {
+    Fetch *fetch = arg;
+    Status *status = fetch->reply.status;
+    fetch->reply.status = OK;
+    if (!status)
+        status = tensor_from_answer((Str){(const char *)fetch->reply.message.bytes, fetch->reply.message.n}, &fetch->arena,
+                                    &fetch->answer);
+    if (status || !fetch->answer.ticket)
+        fetch_end(fetch, status);
+    else if (!pool_elastic(fetch_bulk, fetch))
+        fetch_end(fetch, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "no thread for a tensor"));
 }
 
 static void fetch_done(void *arg, RpcReply *reply) {
     Fetch *fetch = arg;
     fetch->reply = *reply;
     *reply = (RpcReply){0};
-    if (fetch->reply.message.n < DECODE_AWAY || !pool_elastic(fetch_end, fetch))
-        fetch_end(fetch);
+    if (fetch->reply.message.n < DECODE_AWAY || !pool_elastic(fetch_read, fetch))
+        fetch_read(fetch);
 }
 
 static Status *fetch_begin(StepRendezvous *step, Peer *peer, Str key, RendezvousTake *take) {
     Fetch *fetch = calloc(1, sizeof *fetch);
     NEED_MEMORY(fetch);
-    *fetch = (Fetch){.step = step, .take = take};
-    text_add(&fetch->task, str_of(peer_task(peer)));
-    RecvTensorRequestProto request = {.step_id = step->id, .rendezvous_key = key};
+    *fetch = (Fetch){.step = step, .take = take, .peer = peer};
+    AnyProto offer = *tensor_lane_offer();
+    RecvTensorRequestProto request = {.step_id = step->id, .rendezvous_key = key, .transport_options = &offer};
     PeerCall call = {.method = "RecvTensor", .type = &message_RecvTensorRequestProto, .request = &request,
                      .cancellation = &step->ending};
     rendezvous_retain(&step->rendezvous);
-    Status *status = fetch->task.failed ? OUT_OF_MEMORY : peer_call(peer, &call, fetch_done, fetch);
+    Status *status = peer_call(peer, &call, fetch_done, fetch);
     if (!status)
         return OK;
-    text_clear(&fetch->task);
     free(fetch);
     rendezvous_release(&step->rendezvous);
     return status;
@@ -116,13 +134,15 @@ static Status *put(Rendezvous *rendezvous, Str key, Tensor value, bool dead) {
 // The task in whose memory the value is; NULL: this one.
 static Status *sender(const StepRendezvous *step, Str key, Peer **out) {
     StepKey parts;
+    TaskSession *session = atomic_load(&step->session);
     TRY(step_key_parse(key, &parts));
+    NEED(session, INTERNAL, "nothing of the step runs here");
     const char *device = parts.from.n ? memmem(parts.from.p, parts.from.n, "/device:", 8) : NULL;
     Str task = {parts.from.p, device ? (size_t)(device - parts.from.p) : parts.from.n};
     *out = NULL;
-    if (str_is(task, step->steps->own))
+    if (str_equal(task, task_session_task(session)))
         return OK;
-    *out = peers_find(step->steps->peers, task);
+    *out = peers_find(task_session_peers(session), task);
     NEED(*out, INVALID_ARGUMENT, "%.*s is to be received from %.*s, which is no task of this cluster", STR_ARGS(parts.tensor),
          STR_ARGS(task));
     return OK;
@@ -170,10 +190,10 @@ Rendezvous *steps_local(Rendezvous *rendezvous) {
     return step_of(rendezvous)->local;
 }
 
-static Status *step_rendezvous_new(Steps *steps, int64_t id, Rendezvous **out) {
+static Status *step_rendezvous_new(int64_t id, Rendezvous **out) {
     StepRendezvous *step = calloc(1, sizeof *step);
     NEED_MEMORY(step);
-    *step = (StepRendezvous){.rendezvous = {.type = &step_type, .references = 1}, .steps = steps, .id = id};
+    *step = (StepRendezvous){.rendezvous = {.type = &step_type, .references = 1}, .id = id};
     cancellation_init(&step->ending, NULL);
     Status *status = local_rendezvous_new(&step->local);
     if (status)
@@ -197,7 +217,7 @@ static Status *find_or_add(Steps *steps, int64_t id, StepEntry **out) REQUIRES(s
     StepEntry *entry = calloc(1, sizeof *entry);
     NEED_MEMORY(entry);
     entry->id = id;
-    Status *status = step_rendezvous_new(steps, id, &entry->rendezvous);
+    Status *status = step_rendezvous_new(id, &entry->rendezvous);
     if (!status && !map_set(&steps->entries, key_of(&entry->id), entry))
         status = OUT_OF_MEMORY;
     if (status) {
@@ -209,12 +229,13 @@ static Status *find_or_add(Steps *steps, int64_t id, StepEntry **out) REQUIRES(s
     return OK;
 }
 
-Status *steps_enter(Steps *steps, int64_t id, const void *session, Rendezvous **out) {
+Status *steps_enter(Steps *steps, int64_t id, TaskSession *session, Rendezvous **out) {
     StepEntry *entry;
     mutex_lock(&steps->lock);
     Status *status = find_or_add(steps, id, &entry);
     if (!status) {
         entry->session = session;
+        atomic_store(&step_of(entry->rendezvous)->session, session);
         *out = rendezvous_retain(entry->rendezvous);
     }
     mutex_unlock(&steps->lock);
@@ -297,16 +318,10 @@ size_t steps_count(Steps *steps) {
     return n;
 }
 
-Status *steps_new(Str own, Peers *peers, Steps **out) {
+Status *steps_new(Steps **out) {
     Steps *steps = calloc(1, sizeof *steps);
     NEED_MEMORY(steps);
     mutex_init(&steps->lock);
-    steps->peers = peers;
-    steps->own = strndup(own.p, own.n);
-    bool made = steps->own != NULL;
-    if (!made)
-        steps_free(steps);
-    NEED_MEMORY(made);
     *out = steps;
     return OK;
 }
@@ -317,6 +332,5 @@ void steps_free(Steps *steps) {
     steps_end_session(steps, NULL);
     map_clear(&steps->entries);
     mutex_clear(&steps->lock);
-    free(steps->own);
     free(steps);
 }

@@ -3,19 +3,18 @@
 // What comes from other tasks is asked for by RecvTensor; what goes there lies here until they ask. A step begins with the
 // first who names it, which may be another task that asks for a value long before the step runs here.
 #pragma once
-#include "cluster/peers.h"
+#include "cluster/parts.h"
 #include "run/rendezvous.h"
 
 typedef struct Steps Steps;
 
-// `own` is this task's name. The peers outlive it; NULL: there are none.
-FALLIBLE Status *steps_new(Str own, Peers *peers, Steps **out);
+FALLIBLE Status *steps_new(Steps **out);
 // Ends all.
 void steps_free(Steps *steps);
 
-// Where the parts of the step on this task meet those of others; retained. Who enters runs one of them, for a session; who
-// visits asks for what another part gives, and leaves.
-FALLIBLE Status *steps_enter(Steps *steps, int64_t id, const void *session, Rendezvous **out);
+// Where the parts of the step on this task meet those of others; retained. Who enters runs one of them, for a session,
+// which outlives what it takes there; who visits asks for what another part gives, and leaves.
+FALLIBLE Status *steps_enter(Steps *steps, int64_t id, TaskSession *session, Rendezvous **out);
 FALLIBLE Status *steps_visit(Steps *steps, int64_t id, Rendezvous **out);
 void steps_leave(Steps *steps, int64_t id);
 // The step is over: what lies there goes, who waits is ABORTED.

@@ -90,15 +90,50 @@ Status *tensor_to_answer(const Tensor *value, bool dead, Payload **out) {
     return status;
 }
 
-Status *tensor_from_answer(Str bytes, Tensor *out, bool *out_dead) {
+Status *tensor_to_ticket(const Tensor *value, const LaneTicketProto *ticket, Payload **out) {
     AUTO(arena) Arena arena = {0};
+    AUTO(text) Text inner = {0};
+    AUTO(text) Text text = {0};
+    TensorProto proto = {.dtype = (int32_t)value->dtype};
+    RecvTensorResponseProto answer = {.tensor = &proto};
+    TRY(shape_to_proto(&arena, &value->shape, &proto.tensor_shape));
+    TRY(PROTO_ENCODE(LaneTicketProto, ticket, &inner));
+    AnyProto any = {.type_url = STR(LANE_TICKET_TYPE), .value = text_str(&inner)};
+    answer.transport_options = &any;
+    TRY(PROTO_ENCODE(RecvTensorResponseProto, &answer, &text));
+    return payload_of(text.p, text.n, out);
+}
+
+// Memory for what a ticket is for.
+static Status *take_ticket(const RecvTensorResponseProto *answer, Arena *arena, TensorAnswer *out) {
+    Shape shape;
+    DType dtype = (DType)answer->tensor->dtype;
+    LaneTicketProto *ticket;
+    TRY(PROTO_DECODE(LaneTicketProto, arena, answer->transport_options->value, &ticket));
+    TRY(shape_from_proto(answer->tensor->tensor_shape, &shape));
+    NEED(dtype > 0 && dtype < DTYPES && dtype_is_plain(dtype) && shape_is_known(&shape), INTERNAL,
+         "a ticket for a tensor of type %d", answer->tensor->dtype);
+    TRY(tensor_new(dtype, shape, &out->value));
+    if (tensor_bytes(&out->value) == ticket->bytes && ticket->bytes) {
+        out->ticket = ticket;
+        return OK;
+    }
+    tensor_clear(&out->value);
+    FAIL(INTERNAL, "a ticket for %llu bytes of a tensor of another size", (unsigned long long)ticket->bytes);
+}
+
+Status *tensor_from_answer(Str bytes, Arena *arena, TensorAnswer *out) {
     RecvTensorResponseProto *answer;
     size_t budget = SPLAT_BUDGET;
-    TRY(PROTO_DECODE(RecvTensorResponseProto, &arena, bytes, &answer));
-    *out_dead = answer->is_dead;
+    *out = (TensorAnswer){0};
+    TRY(PROTO_DECODE(RecvTensorResponseProto, arena, bytes, &answer));
+    out->dead = answer->is_dead;
     NEED(answer->tensor || answer->is_dead, INTERNAL, "an answer without a tensor");
+    const AnyProto *any = answer->transport_options;
+    if (!answer->is_dead && any && str_is(any->type_url, LANE_TICKET_TYPE))
+        return take_ticket(answer, arena, out);
     if (!answer->is_dead)
-        return tensor_from_proto(answer->tensor, &budget, out);
-    *out = (Tensor){.dtype = answer->tensor ? (DType)answer->tensor->dtype : DT_INVALID};
+        return tensor_from_proto(answer->tensor, &budget, &out->value);
+    out->value = (Tensor){.dtype = answer->tensor ? (DType)answer->tensor->dtype : DT_INVALID};
     return OK;
 }

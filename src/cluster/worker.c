@@ -109,7 +109,16 @@ static Status *fill_entry(Worker *worker, const CreateWorkerSessionRequestProto 
     entry->master_task = str_copy(&entry->arena, request->master_task);
     entry->master_incarnation = request->master_incarnation;
     NEED_MEMORY(entry->handle.p && entry->master_task.p);
-    return task_session_new(worker->environment, &config, request->isolate_session_state, &entry->session);
+    const ServerDef *def = request->server_def;
+    TaskSessionOptions options = {.config = &config, .isolated = request->isolate_session_state, .task = worker_task(worker),
+                                  .peers = worker->peers};
+    if (def && def->cluster && def->cluster->job.n) {
+        options.cluster = def->cluster;
+        options.task = str_format(&entry->arena, "/job:%.*s/replica:%d/task:%d", STR_ARGS(def->job_name), def->replica,
+                                  def->task_index);
+        NEED_MEMORY(options.task.p);
+    }
+    return task_session_new(worker->environment, &options, &entry->session);
 }
 
 static Status *add_entry(Worker *worker, Entry *entry) {
@@ -244,27 +253,13 @@ static Status *put_feeds(Rendezvous *rendezvous, const RunGraphRequestProto *req
     return OK;
 }
 
-// A take of what must be there by now.
-typedef struct {
-    RendezvousTake take;     // first
-    Status *status;
-    Tensor value;
-    bool dead, done;
-} Fetched;
-
-static void fetched(RendezvousTake *take, Status *status, Tensor value, bool dead) {
-    Fetched *to = (Fetched *)take;
-    *to = (Fetched){.status = status, .value = value, .dead = dead, .done = true};
-}
-
 static Status *take_result(Rendezvous *rendezvous, Str key, Tensor *out) {
-    Fetched got = {.take.done = fetched};
-    rendezvous_take(rendezvous, key, &got.take);
-    if (!got.done && rendezvous_give_up(rendezvous, key, &got.take))
-        FAIL(INVALID_ARGUMENT, "nothing was sent under the key %.*s", STR_ARGS(key));
-    TRY(got.status);
-    NEED(!got.dead, INVALID_ARGUMENT, "The tensor returned for %.*s was not valid.", STR_ARGS(key));
-    *out = got.value;
+    bool dead;
+    Status *status = rendezvous_take_now(rendezvous, key, out, &dead);
+    if (status_code(status) == NOT_FOUND)
+        return status_with_code(status, INVALID_ARGUMENT);
+    TRY(status);
+    NEED(!dead, INVALID_ARGUMENT, "The tensor returned for %.*s was not valid.", STR_ARGS(key));
     return OK;
 }
 
@@ -288,20 +283,28 @@ static Status *run_part(Worker *worker, ServiceCall *call, const RunGraphRequest
                         RunGraphResponseProto *out) {
     TRY(find_session(worker, request->session_handle, &kept->entry));
     TRY(find_part(kept->entry, request->graph_handle, &kept->part));
-    NEED(!request->is_partial, UNIMPLEMENTED, "partial runs over several tasks");
+    NEED(!request->is_partial || !request->recv_key.n, UNIMPLEMENTED, "a partial run whose results go with its answers");
     NEED(recent_ids_add(&worker->requests, request->request_id), ABORTED,
          "The same RunGraph request was received twice (request id %lld).", (long long)request->request_id);
     TRY(steps_enter(worker->steps, request->step_id, kept->entry->session, &kept->rendezvous));
     TRY(put_feeds(steps_local(kept->rendezvous), request));
-    kept->traced = request->exec_opts && request->exec_opts->record_timeline;
+    if (request->is_partial) {
+        WorkerStep step = {kept->entry->session, kept->part, kept->rendezvous};
+        return worker_run_partial(worker, request->step_id, &step, request->is_last_partial_run, &call->cancelled);
+    }
+    const ExecutorOptsProto *wanted = request->exec_opts;
+    kept->traced = wanted && (wanted->record_timeline || wanted->record_partition_graphs);
     if (kept->traced)
         trace_begin(&kept->trace);
+    kept->trace.keeps_graphs = wanted && wanted->record_partition_graphs;
     cancellation_adopt(&call->cancelled, task_session_cancellation(kept->entry->session));
     PartRun run = {.step_id = request->step_id, .deadline = NO_DEADLINE, .rendezvous = kept->rendezvous,
                    .cancellation = &call->cancelled, .trace = kept->traced ? &kept->trace : NULL};
     TRY(part_run(kept->part, &run, NULL, NULL));
-    if (kept->traced)
+    if (wanted && wanted->record_timeline)
         TRY(step_stats_message(&kept->trace, &call->arena, &out->step_stats));
+    out->partition_graph.p = kept->trace.graphs.p;
+    out->partition_graph.n = kept->trace.graphs.n;
     return give_results(kept, request, &call->arena, out);
 }
 
@@ -327,8 +330,10 @@ static Status *run_graph(void *arg, ServiceCall *call, const void *message, void
 }
 
 static Status *cleanup_graph(void *arg, ServiceCall *call, const void *message, void *response) {
+    int64_t id = ((const CleanupGraphRequestProto *)message)->step_id;
     (void)call, (void)response;
-    steps_end(((Worker *)arg)->steps, ((const CleanupGraphRequestProto *)message)->step_id);
+    worker_partial_end(arg, id);
+    steps_end(((Worker *)arg)->steps, id);
     return OK;
 }
 
@@ -377,12 +382,16 @@ Status *worker_new(WorkerEnvironment *environment, Peers *peers, Str own, Worker
     worker->environment = worker_environment_retain(environment);
     worker->peers = peers;
     worker->own = strndup(own.p, own.n);
-    Status *status = worker->own ? steps_new(own, peers, &worker->steps) : OUT_OF_MEMORY;
+    Status *status = worker->own ? steps_new(&worker->steps) : OUT_OF_MEMORY;
     if (status)
         worker_free(worker);
     else
         *out = worker;
     return status;
+}
+
+Status *worker_listen(Worker *worker, Str host) {
+    return worker->lanes ? OK : tensor_lanes_new(worker->steps, host, &worker->lanes);
 }
 
 void worker_close(Worker *worker) {
@@ -410,6 +419,8 @@ void worker_free(Worker *worker) {
     while (worker->calls)
         condition_wait(&worker->idle, &worker->lock);
     mutex_unlock(&worker->lock);
+    worker_partials_clear(worker);
+    tensor_lanes_free(worker->lanes);
     steps_free(worker->steps);
     recent_ids_clear(&worker->requests);
     recent_ids_clear(&worker->received);

@@ -8,6 +8,8 @@ typedef struct Worker Worker;
 
 // The environment is retained; the peers, which may be NULL, outlive it. `own`: this task's name.
 FALLIBLE Status *worker_new(WorkerEnvironment *environment, Peers *peers, Str own, Worker **out);
+// Large tensors go to other tasks of ours by a lane that listens there. Before requests come.
+FALLIBLE Status *worker_listen(Worker *worker, Str host);
 // Cancels all steps and refuses new ones.
 void worker_close(Worker *worker);
 // No call is being answered any more.

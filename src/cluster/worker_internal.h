@@ -3,18 +3,23 @@
 #include <stdio.h>
 
 #include "cluster/recent_ids.h"
+#include "cluster/tensor_lane.h"
 #include "cluster/worker.h"
+
+typedef struct WorkerPartial WorkerPartial;
 
 struct Worker {
     WorkerEnvironment *environment;
     Peers *peers;
     Steps *steps;
+    TensorLanes *lanes;      // NULL: nobody else is there to ask
     char *own;
     RecentIds requests, received;
     Mutex lock;
     Condition idle;
     Map sessions;            // handle -> Entry *; guarded by lock, as is what follows
-    int64_t calls;           // of RecvTensor, not answered
+    Map partials;            // step id -> WorkerPartial *
+    int64_t calls;           // of RecvTensor, not answered, and partial runs in flight
     bool closed;
 };
 
@@ -30,3 +35,15 @@ static inline void worker_call_ends(Worker *worker) {
         condition_notify_all(&worker->idle);
     mutex_unlock(&worker->lock);
 }
+
+// ---- worker_partial.c
+typedef struct {
+    TaskSession *session;
+    Part *part;
+    Rendezvous *rendezvous;
+} WorkerStep;
+// A call of a partial run: starts it where it has not begun; the last waits for its end. Its error, where it has one by then.
+FALLIBLE Status *worker_run_partial(Worker *worker, int64_t step_id, const WorkerStep *step, bool last,
+                                    Cancellation *cancelled);
+void worker_partial_end(Worker *worker, int64_t step_id);
+void worker_partials_clear(Worker *worker);  // nothing runs any more

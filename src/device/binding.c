@@ -1,10 +1,14 @@
 // Binding, alias — see binding.h: the choice of a kernel, and its call.
+//
+// invoke() is the one way to run a node outside of a specialised list: check, shape, allocate, prepare, run. Folding,
+// specialising, dynamic nodes, frames and eager calls all come here, so they cannot differ.
 #include "device/binding.h"
 
 #include "base/checked.h"
 #include "device/variables.h"
 #include "kernel/registry.h"
 
+// What scratch points to where there is none: an address, so that no kernel has to ask.
 _Alignas(BUFFER_ALIGNMENT) char no_scratch[BUFFER_ALIGNMENT];
 static char guard_failed;
 Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, never read or freed
@@ -12,11 +16,13 @@ Status *const GUARD_FAILED = (Status *)(void *)&guard_failed;  // compared, neve
 // Whatever fails in a node is told with its name, once.
 Status *node_error(const Node *node, Status *status) {
     Flow flow = node_flow(node);
-    if (!status || status == GUARD_FAILED || flow == FLOW_LOOP || flow == FLOW_RECV)  // they have said who is to blame
+    if (!status || status == GUARD_FAILED || flow == FLOW_LOOP || flow == FLOW_CLUSTER ||
+        flow == FLOW_RECV)  // they have said who is to blame
         return status;
     return status_prefix(status, "{{node %.*s}} (%.*s)", NODE_ARGS(node));
 }
 
+// By which the kernel is chosen: the first type attribute that isn't a list, as ops declare their dtype first.
 DType binding_dtype(const Node *node) {
     const Signature *signature = &node->type->signature;
     for (int i = 0; i < signature->n_attrs; i++)
@@ -33,6 +39,7 @@ RunFn *binding_recompute(const Binding *binding) {
     return binding->op && (binding->op->flags & OP_RECOMPUTES) ? find_run(binding->node, binding->device) : NULL;
 }
 
+// Control flow is run by the machine itself on any device; started ops run on the host only.
 bool binding_exists(const Node *node, const Device *device) {
     const Op *op = node->type->op;
     return op && (op->flow != FLOW_NONE || (op->start && device->type->host) || find_run(node, device) ||
@@ -46,6 +53,7 @@ static void spread(uint32_t mask, uint8_t flag, int arg, int first, int count, u
             flags[i] |= flag;
 }
 
+// From masks by argument to flags by edge, once, so that a step tests one byte.
 static void binding_flags(Binding *binding) {
     const Node *node = binding->node;
     const Op *op = binding->op;
@@ -77,6 +85,7 @@ Status *binding_init(Binding *binding, const Node *node, const Device *device, A
          "{{node %.*s}} (%.*s): a node has at most %d inputs and outputs", NODE_ARGS(node), INT16_MAX);
     *binding = (Binding){.node = node, .op = op, .device = device, .n_in = (int16_t)node->n_inputs,
                          .n_out = (int16_t)node->n_outputs};
+    // A kernel that a plug-in registered wins over those compiled in.
     const DynamicKernel *dynamic = dynamic_kernel_find(node, device->type->name);
     if (dynamic) {
         binding->run = dynamic->run;
@@ -111,6 +120,8 @@ static void alias_handles(const Binding *binding, Kernel *k) {
     }
 }
 
+// Locks first, then the guard: a variable's shape is looked at only while nobody can change it. The order in which
+// several are locked is variables_begin's.
 Status *binding_run(const Binding *binding, const Prepared *prepared, Kernel *k) {
     if (!binding->n_variables)
         return device_run(binding, k);
@@ -137,7 +148,8 @@ static void alias_output(Kernel *k, int i, const Shape *shape) {
     buffer_retain(out->buffer);
 }
 
-// An input that dies here and has the output's size may lend its buffer.
+// An input that dies here and has the output's size may lend its buffer: one that nobody else holds, whole, of plain
+// layout, and without a stamp by which a kernel knows its contents again.
 static inline bool reuse_input(const Prepared *prepared, Kernel *k, uint32_t last, Tensor *out) {
     for (uint32_t lend = prepared->lend & last; lend; lend &= lend - 1) {
         Tensor *in = k->in[__builtin_ctz(lend)];
@@ -152,7 +164,8 @@ static inline bool reuse_input(const Prepared *prepared, Kernel *k, uint32_t las
     return false;
 }
 
-// The usual node: one plain output in host memory, so no flag has to be looked at.
+// The usual node: one plain output in host memory, so no flag has to be looked at. The shape comes from an equal input
+// if there is one: its line is in the cache.
 static inline Status *allocate_one(const Prepared *prepared, Kernel *k, uint32_t last) {
     Tensor *out = k->out[0];
     out->dtype = (DType)prepared->dtype;
@@ -181,6 +194,7 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
         out->shape = prepared->out[i];
         out->buffer = NULL;
         out->data = NULL;
+        // OUT_OPEN: the kernel allocates it, when it knows how much.
         if (bytes == OUT_OPEN || (i == 0 && reuse_input(prepared, k, last, out)))
             continue;
         bool host = (binding->out_flags[i] & EDGE_HOST) || device_hosts(binding->device, out->dtype);
@@ -190,7 +204,7 @@ static Status *allocate_outputs(const Binding *binding, const Prepared *prepared
     return OK;
 }
 
-// What a kernel allocated itself lies in host memory: copies it to where its readers look for it.
+// What a kernel allocated itself (kernel_output) lies in host memory: copies it to where its readers look for it.
 static Status *bring_inside(const Binding *binding, const Prepared *prepared, Kernel *k) {
     const Device *device = binding->device;
     for (int i = 0; i < binding->n_out; i++) {
@@ -213,6 +227,7 @@ static Status *run_inside(const Binding *binding, const Prepared *prepared, Kern
     return binding->device->type->host ? OK : bring_inside(binding, prepared, k);
 }
 
+// The guard is one comparison of words where shapes stayed; only where they changed is the node prepared again.
 static Status *invoke_unlocked(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t last) {
     if (!prepared_fits(prepared, binding, k->in))
         TRY(prepared_init(prepared, binding, k->in, k->step->threads));
@@ -235,6 +250,7 @@ Status *invoke(const Binding *binding, Prepared *prepared, Kernel *k, uint32_t l
         return invoke_unlocked(binding, prepared, k, last);
     alias_handles(binding, k);
     VariableLocks locks;
+    // Preparing sees the variables' values, so it is inside of the lock, too.
     TRY(variables_lock(binding, k, &locks));
     // Nothing may be written over while it is locked: `last` is 0.
     Status *status = invoke_unlocked(binding, prepared, k, 0);

@@ -7,11 +7,17 @@
 
 typedef struct Device Device;
 
+// Bytes; -1 where the device doesn't tell.
+typedef struct {
+    int64_t in_use, peak, limit;
+} DeviceMemory;
+
 // What all devices of a type have in common. A type is registered once and lives as long as the process.
 typedef struct DeviceType {
     const char *name;  // "CPU", "GPU", "FAKE"
     int priority;      // higher is preferred where a node asks for nothing
     bool host;         // its memory is the host's: no Send and Recv between such devices is ever a copy
+    int count;         // how many a session has that doesn't say
     // What it has for the op; NULL: nothing.
     const Kernels *(*kernels)(const Op *op);
     // Makes the device's memory and whatever else it needs (allocator, memory_limit, state); NULL: it works in host
@@ -28,6 +34,9 @@ typedef struct DeviceType {
     Status *(*copy_out)(const Device *device, const Tensor *inside, const Tensor *host);
     // Waits until what was queued is done; a step that used the device ends with it. NULL: nothing is ever queued.
     Status *(*sync)(const Device *device);
+    // What it does where it takes whole parts of a plan instead of single nodes; NULL: it does not. Its values lie in
+    // buffers of their own, each from the allocator, for their addresses mean nothing.
+    const struct Compiler *compiler;
 } DeviceType;
 
 struct Device {
@@ -67,6 +76,7 @@ typedef struct {
     int count;
 } DeviceCount;
 // `task` is what their names begin with. INVALID_ARGUMENT for other counts than 0 to 1024 and for a task of too long a name.
+// The first call in a process that MILLRACE_PJRT names plug-ins to opens those (device/pjrt/plugin.h).
 #define LOCAL_TASK "/job:localhost/replica:0/task:0"
 FALLIBLE Status *device_set_init(DeviceSet *set, const char *task, const DeviceCount *counts, int n);
 void device_set_clear(DeviceSet *set);

@@ -1,4 +1,7 @@
 // DeviceSet — the devices of a session, and the device strings that choose among them.
+//
+// Names are TensorFlow's: /job:J/replica:R/task:T/device:TYPE:N. A request names any part of that; "*" and what is left
+// out match everything, types regardless of case.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,18 +10,22 @@
 
 #include "base/clock.h"
 #include "device/device.h"
+#include "device/pjrt/plugin.h"
 
 static int count_of(const DeviceType *type, const DeviceCount *counts, int n) {
     for (int i = 0; i < n; i++)
         if (str_is(counts[i].type, type->name))
             return counts[i].count;
-    return type == &device_cpu ? 1 : 0;
+    return type->count;
 }
 
 static Status *device_new(const DeviceType *type, const char *task, int ordinal, Device **out) {
     Device *device = calloc(1, sizeof *device);
     NEED_MEMORY(device);
+    // 256 MiB is what TensorFlow's CPU devices report; nothing is limited by it.
     *device = (Device){.type = type, .ordinal = ordinal, .memory_limit = 256 << 20, .allocator = &host_allocator};
+    // The incarnation tells this process's devices from those of one that had the same name before: masters compare it.
+    // Never 0, which means unknown.
     int64_t seed[3] = {clock_now(), (int64_t)(uintptr_t)device, getpid()};
     device->incarnation = hash_bytes(seed, sizeof seed, 0) | 1;
     int n = snprintf(device->name, sizeof device->name, "%s/device:%s:%d", task, type->name, ordinal);
@@ -50,8 +57,10 @@ static Status *add_devices(DeviceSet *set, const char *task, const DeviceType *t
 Status *device_set_init(DeviceSet *set, const char *task, const DeviceCount *counts, int n) {
     *set = (DeviceSet){0};
     const DeviceType *type;
+    TRY(pjrt_open_all());
     for (int t = 0; (type = device_type_at(t)); t++) {
         int count = count_of(type, counts, n);
+        // A session without a CPU can't hold its int32 values: one is made even where none is asked for.
         bool host_is_missing = type == &device_cpu && count == 0;
         TRY(add_devices(set, task, type, host_is_missing ? 1 : count));
     }
@@ -68,6 +77,7 @@ void device_set_clear(DeviceSet *set) {
     *set = (DeviceSet){0};
 }
 
+// -1 is any.
 static bool take_index(Str text, int *out) {
     int64_t value;
     if (str_is(text, "*")) {
@@ -89,6 +99,7 @@ static bool take_type(Str text, DeviceSpec *out) {
     return !colon || take_index((Str){colon + 1, text.n - out->type.n - 1}, &out->ordinal);
 }
 
+// One part between slashes. An unknown key is an error, not ignored: a misspelt request would run anywhere.
 static bool take_part(Str part, DeviceSpec *out) {
     const char *colon = memchr(part.p, ':', part.n);
     Str key = colon ? (Str){part.p, (size_t)(colon - part.p)} : part;
@@ -127,6 +138,7 @@ Status *device_spec_parse(Str text, DeviceSpec *out) {
     return OK;
 }
 
+// Asked only where a request names a job, replica or task; most name a device at most.
 static bool names_task(const DeviceSpec *spec, const Device *device) {
     DeviceSpec own;
     Status *status = device_spec_parse(str_of(device->name), &own);

@@ -2,7 +2,8 @@
 #include "device/device.h"
 #include "thread/mutex.h"
 
-// Those behind `n_types` are never read, and a type that is there never changes: readers need no lock.
+// Those behind `n_types` are never read, and a type that is there never changes: readers need no lock, only the acquire
+// that pairs with the release in add().
 static const DeviceType *types[MAX_DEVICE_TYPES] = {&device_cpu, &device_fake};
 static _Atomic int n_types = 2;
 static Mutex registering = MUTEX_INIT;
@@ -35,6 +36,7 @@ Status *device_type_register(const DeviceType *type) {
     return status;
 }
 
+// Rows are few (a kernel for each dtype); DT_INVALID is one for all types, for ops that only move bytes.
 RunFn *device_type_kernel(const DeviceType *type, const Op *op, DType dtype) {
     const Kernels *kernels = type->kernels(op);
     for (const KernelRow *row = kernels ? kernels->rows : NULL; row && row->run; row++)

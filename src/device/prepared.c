@@ -1,10 +1,15 @@
 // Prepared — see binding.h: needs, shapes and geometry of one node for given input shapes, and the guard over them.
+//
+// What costs time (checking, the shape function, attributes, choosing a loop or a library's primitive) is done once for
+// a set of input shapes; the guard says whether it still holds. Shapes are compared as one row of words; values only of
+// inputs on the host that the preparation read.
 #include <stdlib.h>
 
 #include "device/binding.h"
 #include "graph/needs.h"
 #include "graph/shapes.h"
 
+// Nodes of so many inputs and outputs find room on the stack; nearly all are.
 enum { NARROW = 8 };  // nodes of so many inputs and outputs find room on the stack
 
 typedef struct PrepareCleanup {
@@ -13,6 +18,7 @@ typedef struct PrepareCleanup {
     struct PrepareCleanup *next;
 } PrepareCleanup;
 
+// Takes over `arg`: where it can't be noted it is freed now.
 Status *prepare_cleanup(Prepare *p, void (*fn)(void *), void *arg) {
     PrepareCleanup *cleanup = ARENA_NEW(p->arena, PrepareCleanup);
     if (!cleanup)
@@ -34,7 +40,8 @@ static void clean_up(PrepareCleanup *cleanups) {
 
 // ---- memory
 
-// One that can be made anew: it has its own.
+// One that can be made anew has memory of its own: `arena` is reset for each preparation, `lasting` keeps what no shape
+// changes (packed constants, attributes read).
 typedef struct {
     Preparation making;
     Arena arena, lasting;
@@ -55,6 +62,7 @@ static void private_free(Preparation *making) {
     free(making);  // the first member of its Private
 }
 
+// One in a specialisation's arena has both arenas the same, and they are not its own.
 void prepared_clear(Prepared *prepared) {
     Preparation *making = prepared->making;
     if (making) {
@@ -77,6 +85,7 @@ bool prepared_values_fit(const Prepared *prepared, Tensor *const *in) {
 
 // ---- what the guard compares
 
+// Ranks and extents in one array, compared by one loop (prepared_fits). Up to GUARD_WORDS it lies in the record itself.
 static Status *guard_shapes(Prepared *prepared, const Binding *binding) {
     const Shape *in = prepared->making->in;
     size_t words = 0;
@@ -96,7 +105,7 @@ static Status *guard_shapes(Prepared *prepared, const Binding *binding) {
     return OK;
 }
 
-// Remembers the value of a host input; false where it is too large, or no integers.
+// Remembers the value of a host input; false where it is too large, or no integers: such a node is prepared each time.
 static bool watch(Prepared *prepared, int input, const Tensor *value) {
     int64_t n = tensor_count(value);
     if (n > WATCHED_VALUES || (value->dtype != DT_int32 && value->dtype != DT_int64))
@@ -108,7 +117,8 @@ static bool watch(Prepared *prepared, int input, const Tensor *value) {
     return true;
 }
 
-// The values of host inputs, as far as they are known; the others stay NULL.
+// The values of host inputs, as far as they are known; the others stay NULL. What the preparation may have read must be
+// watched, whether it did or not.
 static Status *watch_values(Prepared *prepared, const Binding *binding, Tensor *const *in, const Tensor **values) {
     prepared->reusable = true;
     for (int i = 0; i < binding->n_in; i++) {
@@ -137,7 +147,7 @@ static Shape input_shape(const Prepared *prepared, const Binding *binding, int i
     return from.node ? from.node->output_shapes[from.index] : UNKNOWN_SHAPE;
 }
 
-// The memory of a reference is its handle, whatever the shape of the variable.
+// The memory of a reference is its handle, whatever the shape of the variable: one element.
 static void shape_references(Prepared *prepared, const Binding *binding) {
     for (int i = 0; i < binding->n_out; i++)
         if (dtype_is_ref(binding->node->output_types[i]))
@@ -178,6 +188,7 @@ static Status *prepared_shapes(Prepared *prepared, const Binding *binding, Tenso
     shape_handles(prepared, binding, inputs, variables, handles);
     for (int i = 0; i < binding->n_out; i++)
         prepared->out[i] = UNKNOWN_SHAPE;
+    // What the op demands comes before its shape function, which may rely on it.
     if (node->type->needs)
         TRY(needs_check(node->type->needs, node, in, values));
     if (binding->op->shape) {
@@ -193,6 +204,7 @@ static Status *prepared_shapes(Prepared *prepared, const Binding *binding, Tenso
 
 // ---- geometry
 
+// `prepare` sees shapes, and data only of inputs on the host: what it made must hold for all data of these shapes.
 static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     const Kernels *kernels = binding->device->type->kernels(binding->op);
     Preparation *making = prepared->making;
@@ -242,6 +254,8 @@ static Status *prepared_geometry(Prepared *prepared, const Binding *binding, Ten
 
 // ---- outputs
 
+// The sizes of the outputs, and which inputs may lend their memory: of the same type and number of bytes, where the op
+// says that it may run in place.
 static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tensor *const *in) {
     const Node *node = binding->node;
     for (int i = 0; i < binding->n_out; i++) {
@@ -270,6 +284,7 @@ static Status *prepared_outputs(Prepared *prepared, const Binding *binding, Tens
     return OK;
 }
 
+// Guard first, geometry last: each step reads what those before it found.
 static Status *fill_with(Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     Preparation *making = prepared->making;
     prepared->out = ARENA_ARRAY(making->arena, Shape, binding->n_out);
@@ -313,6 +328,7 @@ Status *prepared_init(Prepared *prepared, const Binding *binding, Tensor *const 
     return status;
 }
 
+// For a specialisation: made once, freed with its arena.
 Status *prepared_init_in(Arena *arena, Prepared *prepared, const Binding *binding, Tensor *const *in, int threads) {
     Preparation *making = ARENA_NEW(arena, Preparation);
     NEED_MEMORY(making);

@@ -1,9 +1,11 @@
-// Variables — see variables.h.
+// Variables — see variables.h: the variables that a kernel works on are locked for its call, and their values stand in
+// the place of their handles among its inputs.
 #include "device/variables.h"
 
 #include "resource/handle.h"
 #include "resource/variable.h"
 
+// The inputs array belongs to the step; who calls next finds the handles again.
 static void restore(Kernel *k, VariableLocks *locks) {
     Tensor **in = (Tensor **)(uintptr_t)k->in;
     for (int i = 0; i < locks->n; i++)
@@ -15,6 +17,7 @@ static void release_all(VariableLocks *locks) {
         resource_release(locks->found[i]);
 }
 
+// Borrowed where the handle itself keeps the variable alive; `found` is what has to be released, or NULL.
 static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *locks) {
     for (int i = 0; i < binding->n_in; i++) {
         uint8_t flags = binding->in_flags[i] & EDGE_VARIABLE;
@@ -32,8 +35,8 @@ static Status *find_variables(const Binding *binding, Kernel *k, VariableLocks *
     return OK;
 }
 
-// The type that the signature promises for a variable input: the op's kernel is chosen by it, unless shapes are all it
-// reads, or the types are the kernel's business.
+// A handle tells no type to the graph: the type that the signature promises for a variable input is checked here, since
+// the op's kernel was chosen by it, unless shapes are all it reads, or the types are the kernel's business.
 static Status *check_types(const Binding *binding, const VariableLocks *locks) {
     DType wanted = binding->op->flags & (OP_FROM_SHAPES | OP_OTHER_TYPES) ? DT_INVALID : binding_dtype(binding->node);
     for (int i = 0; i < locks->n; i++)
@@ -60,6 +63,7 @@ Status *variables_lock(const Binding *binding, Kernel *k, VariableLocks *out) {
     return OK;
 }
 
+// In the opposite order, so that nobody sees a value without its lock.
 void variables_unlock(Kernel *k, VariableLocks *locks) {
     restore(k, locks);
     variables_end(locks->uses, locks->n);

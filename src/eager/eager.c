@@ -1,4 +1,8 @@
 // Eager — see eager.h.
+//
+// Each call is a graph of one node with placeholders for its inputs, run by a session: the same plans, kernels and
+// errors as in graphs. A call that looks like an earlier one (op, device, dtypes, list lengths, attributes) finds that
+// one's node again, and the session finds its plan, so that a repeated call makes nothing new.
 #include "eager/eager.h"
 
 #include <stdio.h>
@@ -17,13 +21,6 @@ struct EagerContext {
     uint64_t last;           // number of the last node
     uint64_t last_unnamed;   // number of the last resource without a name
 };
-
-// A call that was made before, ready to be made again.
-typedef struct {
-    Node *node;
-    Output *feeds, *fetches;
-    int32_t n_feeds, n_fetches;
-} KnownCall;
 
 // ---------------------------------------- life
 
@@ -70,6 +67,8 @@ const DeviceSet *eager_devices(const EagerContext *context) {
 // TensorFlow 2 gives this name to variables and tables that shall be nobody else's.
 #define ANONYMOUS "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
+// TensorFlow 2 gives this name to variables and tables that shall be nobody else's. Each such call gets a node and a
+// name of its own, and is never found again.
 static bool is_anonymous(const EagerCall *call) {
     for (int i = 0; i < call->n_attrs; i++)
         if (str_is(call->attrs[i].name, "shared_name") && call->attrs[i].value.kind == ATTR_STRING &&
@@ -78,6 +77,7 @@ static bool is_anonymous(const EagerCall *call) {
     return false;
 }
 
+// Parts end with a NUL, so that no two calls have one text.
 static void key_add(Text *key, Str part) {
     text_add(key, part);
     text_char(key, 0);
@@ -93,6 +93,7 @@ static void key_func(Text *key, const FuncRef *func) {
 }
 
 // Functions nest as deep as the client built them, or as a proto may nest.
+// The whole value, not the shortened form of messages: a tensor attribute decides with all its elements.
 static void key_value(Text *key, const AttrEntry *attr) {
     const AttrValue *value = &attr->value;
     key_add(key, attr->name);
@@ -184,6 +185,7 @@ static Status *make_call(EagerContext *context, const EagerCall *call, KnownCall
     known->feeds = ARENA_ARRAY(&context->arena, Output, call->n_inputs);
     NEED_MEMORY(known->feeds);
     known->n_feeds = call->n_inputs;
+    // What fails leaves the graph as it was: the placeholders come off again.
     size_t nodes = context->graph->nodes.n;
     uint64_t edit = context->graph->edit;
     Status *status = make_node(context, call, known);
@@ -197,7 +199,7 @@ static Status *make_call(EagerContext *context, const EagerCall *call, KnownCall
     return OK;
 }
 
-static Status *find_call(EagerContext *context, const EagerCall *call, Str key, KnownCall **out)
+static Status *find_or_make(EagerContext *context, const EagerCall *call, Str key, KnownCall **out)
     REQUIRES(context->lock) {
     *out = map_find(&context->calls, key);
     if (*out)
@@ -210,34 +212,40 @@ static Status *find_call(EagerContext *context, const EagerCall *call, Str key, 
     return OK;
 }
 
-// ---------------------------------------- executing
-
-Status *eager_execute(EagerContext *context, const EagerCall *call, Tensor *out, int *n_out) {
+Status *eager_find_call(EagerContext *context, const EagerCall *call, const KnownCall **out) {
     AUTO(text) Text key = {0};
     TRY(call_key(call, &key));
     KnownCall *known;
     mutex_lock(&context->lock);
-    Status *status = find_call(context, call, text_str(&key), &known);
+    Status *status = find_or_make(context, call, text_str(&key), &known);
     mutex_unlock(&context->lock);
     TRY(status);
-    NEED(known->n_fetches <= *n_out, INVALID_ARGUMENT, "Expecting %d outputs, but *num_retvals is %d", known->n_fetches,
-         *n_out);
+    *out = known;
+    return OK;
+}
+
+// ---------------------------------------- executing
+
+Status *eager_run_call(EagerContext *context, const KnownCall *known, const Tensor *const *inputs, Tensor *out) {
     StepSignature signature = {.feeds = known->feeds, .fetches = known->fetches, .targets = &known->node,
                                .n_feeds = known->n_feeds, .n_fetches = known->n_fetches,
                                .n_targets = known->n_fetches == 0};
-    TRY(session_run(context->session, &signature, &run_settings_default, call->inputs, out));
+    return session_run(context->session, &signature, &run_settings_default, inputs, out);
+}
+
+Status *eager_execute(EagerContext *context, const EagerCall *call, Tensor *out, int *n_out) {
+    const KnownCall *known;
+    TRY(eager_find_call(context, call, &known));
+    NEED(known->n_fetches <= *n_out, INVALID_ARGUMENT, "Expecting %d outputs, but *num_retvals is %d", known->n_fetches,
+         *n_out);
+    TRY(eager_run_call(context, known, call->inputs, out));
     *n_out = known->n_fetches;
     return OK;
 }
 
 Status *eager_arg_length(EagerContext *context, const EagerCall *call, Str arg, bool output, int *out) {
-    AUTO(text) Text key = {0};
-    TRY(call_key(call, &key));
-    KnownCall *known;
-    mutex_lock(&context->lock);
-    Status *status = find_call(context, call, text_str(&key), &known);
-    mutex_unlock(&context->lock);
-    TRY(status);
+    const KnownCall *known;
+    TRY(eager_find_call(context, call, &known));
     const Signature *signature = &known->node->type->signature;
     const ArgSpec *args = output ? signature->outputs : signature->inputs;
     for (int i = 0; i < (output ? signature->n_outputs : signature->n_inputs); i++) {

@@ -26,6 +26,17 @@ typedef struct {
 // `*n_out` is the room in `out` on entry, the number of results afterwards. INVALID_ARGUMENT where they don't fit.
 FALLIBLE Status *eager_execute(EagerContext *context, const EagerCall *call, Tensor *out, int *n_out);
 
+// What a call comes to: the same for every call of its name, device, input types and attributes. The context's. Its results
+// are of node->output_types.
+typedef struct {
+    Node *node;
+    Output *feeds, *fetches;
+    int32_t n_feeds, n_fetches;
+} KnownCall;
+FALLIBLE Status *eager_find_call(EagerContext *context, const EagerCall *call, const KnownCall **out);
+// `inputs` are known->n_feeds of the types that the call had; `out` has room for known->n_fetches.
+FALLIBLE Status *eager_run_call(EagerContext *context, const KnownCall *known, const Tensor *const *inputs, Tensor *out);
+
 // The type of an op, or of a function of this context. NOT_FOUND.
 FALLIBLE Status *eager_find_type(EagerContext *context, Str name, const OpType **out);
 struct Function;

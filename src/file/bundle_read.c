@@ -1,4 +1,8 @@
-// Bundle reader — see bundle.h.
+// Bundle reader — see bundle.h: TensorFlow's V2 checkpoints, an index (a sorted table) and data files.
+//
+// Nothing of a file is believed: sizes are held against the file's own before memory is taken, and every tensor against
+// its checksum. Errors have TensorFlow's codes and words, which clients look at. Data is read where it is needed, at
+// most once.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -118,6 +122,7 @@ static Status *open_shard(BundleReader *reader, int32_t shard, Text *name) {
     return reader->files[shard] >= 0 ? OK : disk_open(text_str(name), &reader->files[shard], &reader->sizes[shard]);
 }
 
+// Checkpoints of big-endian machines: complex numbers are swapped by their halves.
 static void swap_bytes(void *data, size_t n, size_t unit) {
     unsigned char *p = data;
     for (size_t i = 0; i + unit <= n; i += unit)
@@ -320,6 +325,7 @@ Status *bundle_read(BundleReader *reader, Str name, const BundleEntry *entry, co
     return OK;
 }
 
+// Reads all that is there, as a saver does before it relies on a checkpoint.
 Status *bundle_verify(Str prefix) {
     AUTO(BundleReader) BundleReader reader = {0};
     TRY(bundle_open(prefix, &reader));

@@ -1,4 +1,7 @@
-// Bundle writer — see bundle.h.
+// Bundle writer — see bundle.h: data first, the index last; a checkpoint is there when its index is.
+//
+// The index is renamed into place, so a crash leaves the old checkpoint or the new one, never half of each. Data files
+// are written under names that no present index speaks of (shards_beside).
 #include <stdlib.h>
 
 #include "file/bundle.h"
@@ -7,6 +10,7 @@
 
 // ---- the index
 
+// Tables are sorted by bytes, the header's empty key first.
 static int by_key(const void *a, const void *b) {
     const BundleItem *x = a, *y = b;
     return str_compare(x->key, y->key);
@@ -121,6 +125,7 @@ static void add_varint(Text *text, uint64_t value) {
     text_char(text, (char)value);
 }
 
+// The lengths have a checksum of their own: TensorFlow wants them before it allocates.
 static Status *write_strings(DiskWriter *data, const Tensor *tensor, uint32_t *out_crc) {
     AUTO(text) Text lengths = {0};
     const TString *strings = tensor->data;
@@ -128,6 +133,7 @@ static Status *write_strings(DiskWriter *data, const Tensor *tensor, uint32_t *o
     for (int64_t i = 0, n = tensor_count(tensor); i < n; i++) {
         uint64_t length = tstring_str(&strings[i]).n;
         uint32_t narrow = (uint32_t)length;
+        // As TensorFlow does: lengths beyond 32 bits came later, and the sums of older files stay valid.
         crc = length <= UINT32_MAX ? crc32c(crc, &narrow, 4) : crc32c(crc, &length, 8);
         add_varint(&lengths, length);
     }
@@ -355,6 +361,7 @@ static Status *rename_shards(const Merge *merge, const Str *prefixes, Str destin
     return OK;
 }
 
+// Parts that several workers wrote become one checkpoint: shards are renamed, entries renumbered, no data is copied.
 static Status *merge_all(Merge *merge, const Str *prefixes, size_t n, Str destination, bool missing_ok) {
     bool is_source = false;
     TRY(take_all(merge, prefixes, n, missing_ok));

@@ -1,4 +1,7 @@
-// CheckpointState — see checkpoint_state.h.
+// CheckpointState — see checkpoint_state.h: the file "checkpoint" in a folder, which names the checkpoints that are
+// kept.
+//
+// TensorFlow's text format. Paths in it are relative to the folder where they can be, so that a folder may move.
 #include "file/checkpoint_state.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// CRC-32C — see crc32c.h: by the processor's instruction where it has one, else by tables of eight bytes at a time.
+// Crc32c — see crc32c.h: by the CPU's instruction (SSE 4.2) where there is one, else by tables.
 #include "file/crc32c.h"
 
 #include <pthread.h>

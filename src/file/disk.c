@@ -1,4 +1,6 @@
-// Disk — see disk.h. Written, synced, renamed, and the directory synced: in that order, each step checked.
+// Disk — see disk.h: files opened, read and written with errors that name them.
+//
+// What is written appears whole or not at all: under another name, synced, then renamed.
 #define _GNU_SOURCE
 #include "file/disk.h"
 

@@ -1,4 +1,4 @@
-// EventWriter — see event_writer.h.
+// EventWriter — see event_writer.h: the event files that TensorBoard reads: records, each an Event message.
 #define _GNU_SOURCE
 #include "file/event_writer.h"
 

@@ -162,6 +162,7 @@ static Status *make_room(FileStream *stream, size_t more) {
 }
 
 // Of a file as it stands: up to `wanted` bytes, and what a step brings beside them.
+// At least a step, so that small reads don't go to the system each.
 static Status *decode_none(FileStream *stream, uint64_t wanted) {
     if (stream->fd < 0) {
         TRY(make_room(stream, stream->source.n + 1));
@@ -187,6 +188,7 @@ static Status *damaged(const FileStream *stream, const char *why) {
 }
 
 // One call of inflate with what is there. A member that ends may be followed by another.
+// zlib counts in 32 bits, so at most a gigabyte at a time.
 static Status *inflate_some(FileStream *stream) {
     z_stream *z = &stream->z;
     if (!stream->in_member && z->total_in)

@@ -58,6 +58,7 @@ typedef struct {
 } Codes;
 
 
+// Codes lie across the borders of blocks, low bits first.
 static int next_code(Codes *codes, int size) {
     while (codes->n_bits < size) {
         if (!codes->block.n && next_block(codes->in, &codes->block) != BLOCK)
@@ -72,7 +73,8 @@ static int next_code(Codes *codes, int size) {
     return code;
 }
 
-// Writes the pixels that a code stands for, from behind; those beyond the room are dropped.
+// Writes the pixels that a code stands for, from behind, as a chain of prefixes gives them; those beyond the room are
+// dropped.
 static void put_code(const Codes *codes, int code, uint8_t *out, int64_t room) {
     for (int64_t i = codes->length[code] - 1; i >= 0; i--, code = codes->prefix[code])
         if (i < room)

@@ -36,6 +36,7 @@ static struct {
 #undef F
 } turbo;
 
+// Opened at run time: a program that reads no pictures needs no libjpeg.
 static void open_library(void) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle)
@@ -64,6 +65,7 @@ typedef struct {
     char text[JMSG_LENGTH_MAX];
 } Trap;
 
+// The library must not return from an error, so it jumps back to guarded().
 static void trap_error(j_common_ptr jpeg) {
     Trap *trap = (Trap *)jpeg->err;
     trap->base.format_message(jpeg, trap->text);
@@ -92,7 +94,7 @@ static bool guarded(Trap *trap, void (*fn)(void *arg), void *arg) {
 // Scans that a progressive file may have; with more its pixels must cost it bytes. A scan of twelve bytes goes over the whole
 // picture.
 enum { FREE_SCANS = 20, PIXELS_PER_BYTE = 1024, SCANNED_PER_BYTE = 4096, ROWS = 8 };
-enum { MOST_AGAIN = 4096 };    // a group of ten blocks takes at most 2,080 bytes
+enum { MOST_REREADS = 4096 };    // a group of ten blocks takes at most 2,080 bytes
 
 typedef struct {
     struct jpeg_decompress_struct jpeg;
@@ -104,7 +106,7 @@ typedef struct {
     const PictureSink *sink;
     Status *status;       // what is not the library's
     const char *wrong;    // what it does not see
-    const JOCTET *again;  // what was read once more, and how often: a tail of 0xff would be for ever
+    const JOCTET *reread; // what was read once more, and how often: a tail of 0xff would be for ever
     int times;
     JSAMPLE *line;        // a row that can't be written where it belongs
     uint8_t *out;
@@ -126,9 +128,9 @@ static boolean source_more(j_decompress_ptr jpeg) {
     struct jpeg_source_mgr *source = jpeg->src;
     bool recover = reader->options && reader->options->recover;
     if (source->bytes_in_buffer) {
-        reader->times = source->next_input_byte == reader->again ? reader->times + 1 : 0;
-        reader->again = source->next_input_byte;
-        if (reader->times > MOST_AGAIN)
+        reader->times = source->next_input_byte == reader->reread ? reader->times + 1 : 0;
+        reader->reread = source->next_input_byte;
+        if (reader->times > MOST_REREADS)
             ERREXIT(jpeg, JERR_INPUT_EOF);
         return recover ? TRUE : FALSE;
     }
@@ -157,6 +159,7 @@ static void source_end(j_decompress_ptr jpeg) {
     (void)jpeg;
 }
 
+// Against pictures of a few bytes that cost minutes: many scans over a large empty image.
 static void watch_scans(j_common_ptr common) {
     j_decompress_ptr jpeg = (j_decompress_ptr)common;
     const Reader *reader = jpeg->client_data;
@@ -219,6 +222,7 @@ static void crop(Reader *reader) {
     reader->width = options->crop_width;
 }
 
+// TensorFlow's conversion; Adobe's files have their colours inverted.
 static void rgb_of_cmyk(const JSAMPLE *in, uint8_t *out, int64_t n, bool inverted) {
     for (int64_t i = 0; i < n; i++, in += 4, out += 3)
         for (int c = 0; c < 3; c++)

@@ -1,4 +1,5 @@
-// Record — see record.h.
+// Record — see record.h: TFRecord files: length, its checksum, bytes, their checksum. The length is believed only after
+// its checksum, and memory is taken only for bytes that the file can have.
 #include "file/record.h"
 
 #include "file/crc32c.h"

@@ -1,4 +1,4 @@
-// SavedSlices — see saved_slices.h.
+// SavedSlices — see saved_slices.h: TensorFlow's V1 checkpoints, a sorted table whose values are the slices themselves.
 #include "file/saved_slices.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Slice — see slice.h.
+// Slice — see slice.h: parts of tensors in checkpoints, by a start and a length in each dimension, and copies between
+// parts that overlap.
 #include "file/slice.h"
 
 #include "base/checked.h"

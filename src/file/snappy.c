@@ -1,4 +1,6 @@
 // Snappy — see snappy.h. A length, then literals and copies of what came before.
+//
+// Copies may overlap what they write, which repeats it; each is checked against what is there and what is left.
 #include "file/snappy.h"
 
 #include "base/cursor.h"

@@ -1,4 +1,5 @@
-// SSTable — see sstable.h.
+// Table — see sstable.h: LevelDB's sorted tables, as the index of a checkpoint is one: blocks of entries that share
+// prefixes with the one before, a block of blocks, a footer.
 #include "file/sstable.h"
 
 #include "base/cursor.h"

@@ -1,4 +1,5 @@
-// Summary — see summary.h.
+// Summary — see summary.h: the values of TensorBoard's summaries: numbers, histograms with TensorFlow's buckets,
+// pictures.
 #include "file/summary.h"
 
 #include <float.h>

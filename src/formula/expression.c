@@ -1,4 +1,7 @@
-// Expression — see expression.h. This file reads; expression_build.c builds.
+// Expression — see expression.h. This file parses; expression_build.c builds.
+//
+// A recursive-descent parser; calls are nested at most MOST_NESTED deep, as text comes from command lines and files and
+// the stack is finite.
 #include "formula/expression.h"
 
 #include "tensor/literal.h"

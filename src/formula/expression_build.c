@@ -1,4 +1,7 @@
 // Expression build — see expression.h: settles the types of literals, makes leaves and nodes.
+//
+// Type inference goes from the most certain: types given by attributes, then those of nested calls and of literals with
+// a suffix, then what each literal naturally is (1 is int32, 1.0 float) where the op allows it.
 #include "formula/expression.h"
 #include "formula/formula.h"
 #include "tensor/literal.h"

@@ -1,4 +1,7 @@
 // Formula — see formula.h.
+//
+// Nodes are made as if by a list of calls without checks in between: the first error stays in the formula, and later
+// calls do nothing. Formulas build gradients, expansions of composite ops and networks, in one notation.
 #include "formula/formula.h"
 
 void formula_fail(Formula *f, Status *status) {
@@ -33,6 +36,8 @@ static Status *unique_name(Formula *f, const char *op, Str *out) {
     return graph_unique_name(f->graph, text_str(&wanted), out);
 }
 
+// A node without data inputs gets a control edge from `before`: inside a conditional or a loop it would otherwise have
+// no input of the frame, and run once outside of it.
 static Status *add_node(Formula *f, const char *op, const FormulaArg *args, int n_args, const FormulaAttr *attrs,
                         Node **out) {
     Str name;
@@ -203,6 +208,7 @@ static Output node_2(Formula *f, const char *op, Output x, Output y) {
     return formula_op(f, op, (Output[]){x, y}, 2, NULL);
 }
 
+// Shapes known when the graph is made become constants, which constant folding then propagates; int32 can't hold all.
 Output formula_shape(Formula *f, Output x, DType dtype) {
     const Shape *shape = output_shape(x);
     bool fits = shape_is_known(shape);
@@ -213,6 +219,8 @@ Output formula_shape(Formula *f, Output x, DType dtype) {
     return formula_op(f, "Shape", &x, 1, (FormulaAttr[]){{"out_type", ATTR_OF_TYPE(dtype)}, {0}});
 }
 
+// In a loop's backward side a forward value would have to be kept for its shape alone; so zeros of a known shape are a
+// Fill there.
 Output formula_zeros(Formula *f, Output like) {
     // In a loop's backward side a forward value would have to be kept for its shape alone.
     if (!f->before || !shape_is_known(output_shape(like)) || dtype_kind(output_type(like)) == KIND_OBJECT)
@@ -232,6 +240,8 @@ static bool broadcast_axes(const Shape *x, const Shape *like, int64_t *axes, int
     return true;
 }
 
+// The reverse of broadcasting. Where the static shapes don't tell which axes were broadcast, TensorFlow's
+// BroadcastGradientArgs computes them in the step.
 Output formula_sum_to(Formula *f, Output x, Output like) {
     const Shape *from = output_shape(x), *to = output_shape(like);
     if (f->status || (shape_is_known(from) && shape_equal(from, to)))

@@ -1,4 +1,10 @@
-// Assembly — see assembly.h.
+// Assembly — see assembly.h: many nodes at once, from an imported GraphDef or a function's body, in an order that their
+// edges allow.
+//
+// Files list nodes in any order, and loops have no order at all. Nodes are made in topological order (Kahn's algorithm
+// with a heap, so that of those that are ready the first in the file comes first, as in TensorFlow); back edges into
+// loops are closed at the end. Most nodes of a large graph look like another (same op, attributes and input types):
+// those share what was resolved for the first (AttrMemo). A graph that fails is left as it was.
 #include "graph/assembly.h"
 
 #include "graph/function.h"
@@ -13,6 +19,7 @@ void assembly_begin(Assembly *assembly, Graph *graph) {
     assembly->edit_before = graph->edit;
 }
 
+// The counters too: what has not changed must not void the sessions' plans.
 void assembly_undo(Assembly *assembly) {
     Graph *graph = assembly->graph;
     while (graph->nodes.n > assembly->nodes_before)
@@ -38,6 +45,7 @@ static Flow part_flow(const Part *part) {
     return part->type->op ? part->type->op->flow : FLOW_NONE;
 }
 
+// From a NextIteration to a Merge, among the new nodes: the one edge that may lead backwards.
 static bool is_back_edge(const Assembly *a, const Part *part, const Source *source) {
     return source->part != OUTSIDE && source->index != CONTROL && part_flow(part) == FLOW_MERGE &&
            part_flow(&a->parts[source->part]) == FLOW_NEXT;
@@ -105,7 +113,7 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Its edges and their types; controls in order and each once.
+// A part's edges and their types; controls by id and each once, as in build.c, so that equal nodes have equal lists.
 static Status *list_edges(Assembly *a, const Part *part) {
     a->edges.n = a->controls.n = a->types.n = 0;
     for (int i = 0; i < part->n_sources; i++) {
@@ -132,7 +140,7 @@ static Status *list_edges(Assembly *a, const Part *part) {
     return OK;
 }
 
-// A node whose like was made before: nothing is left to be resolved.
+// A node whose like was made before: nothing is left to be decoded or resolved.
 static Status *make_alike(Assembly *a, Part *part, const AttrSet *set) {
     Graph *graph = a->graph;
     NEED(a->may_repeat || !graph_find(graph, part->name), INVALID_ARGUMENT, "Duplicate node name in graph: '%.*s'",
@@ -153,6 +161,7 @@ static Status *make_alike(Assembly *a, Part *part, const AttrSet *set) {
     return status;
 }
 
+// Decodes the attributes now, into memory that the next node takes over.
 static Status *make_slowly(Assembly *a, Part *part) {
     NodeBuilder *builder = &a->builder;
     NodeDef *def = NULL;
@@ -192,6 +201,8 @@ static Status *make_unmarked(Assembly *a, Part *part) {
     return alike && !part->def && part->attrs.p ? attr_memo_add(&a->memo, &spelling, a->builder.set) : OK;
 }
 
+// Where names may repeat (a prefix was asked for and not made unique) the first repetition is noted: sessions refuse
+// it.
 static Status *make_node(Assembly *a, Part *part) {
     bool repeats = a->may_repeat && graph_find(a->graph, part->name);
     TRY(make_unmarked(a, part));
@@ -263,6 +274,7 @@ static bool count_waiting(Assembly *a) {
     return ordered;
 }
 
+// Readers by part in one array (compressed rows): two passes, count and fill.
 static Status *order_init(const Assembly *a, Order *order) {
     order->first = ARENA_ARRAY(&order->arena, size_t, a->n_parts + 2);
     order->readers = ARENA_ARRAY(&order->arena, int32_t, a->sources.n + 1);
@@ -287,6 +299,7 @@ static Status *order_init(const Assembly *a, Order *order) {
     return OK;
 }
 
+// What never became ready lies in a cycle or behind one.
 static Status *cycle_error(const Assembly *a, size_t made) {
     for (size_t i = 0; i < a->n_parts; i++)
         if (a->parts[i].waiting > 0)
@@ -339,6 +352,7 @@ static Status *close_loops(Assembly *a) {
     return OK;
 }
 
+// In the order of the list where that is one: no heap, no readers.
 static Status *make_all(Assembly *a) {
     NEED_MEMORY(vec_reserve(&a->graph->nodes, a->graph->nodes.n + a->n_parts));
     NEED_MEMORY(name_index_reserve(&a->graph->names, a->graph->names.n + a->n_parts));

@@ -1,4 +1,7 @@
 // AttrValue — see attr.h: names, equality, copies. Printing is in attr_print.c.
+//
+// Values are compared and copied deeply: lists, tensors, functions with attributes of their own. A copy's bytes lie in
+// an arena; tensors are counted buffers, which a list owns.
 #include "graph/attr.h"
 
 #include "base/map.h"

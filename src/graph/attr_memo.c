@@ -1,4 +1,5 @@
-// AttrMemo — see attr_memo.h: a hash table of chains.
+// AttrMemo — see attr_memo.h: a hash table of chains, from how a node is spelled in a file to the attributes that this
+// gave. Layers repeat, so the nodes of a large graph are spelled in few ways.
 #include "graph/attr_memo.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct AttrMemoEntry {
     struct AttrMemoEntry *next;
 } AttrMemoEntry;
 
+// The bytes of all attributes as they stand in the file, undecoded, the op, and the types of the inputs.
 static uint64_t spelling_hash(const Spelling *s) {
     return hash_bytes(s->in, s->n_in * sizeof *s->in, hash_bytes(s->bytes.p, s->bytes.n, (uintptr_t)s->type));
 }

@@ -1,4 +1,7 @@
 // Attr parse — the value of an attribute from text, in the notation of signatures (graph/signature.h).
+//
+// Recursive descent; errors say the column and what was expected there. What it reads comes from clients, too (the
+// command, plug-ins), so every number is checked and nothing nests.
 #include "base/checked.h"
 #include "base/number.h"
 #include "graph/notation.h"
@@ -66,6 +69,7 @@ static Status *scan_shape(Scan *scan, Shape *out) {
 
 // ---------------------------------------- tensors: "uint8[4] {255, 0, 0, 255}"
 
+// By magnitude and sign, since the range of types reaches from INT64_MIN to UINT64_MAX.
 static Status *scan_integer(Scan *scan, DType dtype, void *element) {
     Scan before = *scan;
     bool negative = scan_char(scan, '-');
@@ -128,6 +132,7 @@ static Status *scan_tensor(Scan *scan, Tensor *out) {
     SCAN_NEED(shape_is_known(&shape), scan, "expected the shape of a tensor to be known");
     SCAN_NEED(scan_char(scan, '{'), scan, "expected { before the elements of a tensor");
     int64_t count = shape_count(&shape);
+    // Each element takes a character at least: a text of ten bytes can't ask for a gigabyte.
     SCAN_NEED(count <= scan->end - scan->at, scan, "expected %lld elements", (long long)count);
     AUTO(tensor) Tensor tensor = {0};
     TRY(tensor_new(dtype, shape, &tensor));
@@ -170,7 +175,7 @@ static Status *scan_single(Scan *scan, AttrKind kind, AttrValue *out) {
     return OK;
 }
 
-// Moves the elements read so far into an array of their kind.
+// Moves the elements read so far into an array of their kind: a value of each kind has an array of its own.
 #define PACK(array, element)                                                          \
     do {                                                                              \
         NEED_MEMORY((array) = arena_array(scan->arena, (size_t)n, sizeof *(array)));   \

@@ -1,4 +1,7 @@
 // Attr print — the value of an attribute as text, in the notation of signatures (graph/signature.h).
+//
+// What is printed whole is read back to the same bits (numbers in the fewest digits that do so); for messages long
+// values are cut.
 #include "base/number.h"
 #include "graph/notation.h"
 

@@ -1,7 +1,10 @@
 // AttrValue <-> AttrValueProto; see op_def.h.
+//
+// Reading copies into an arena and checks what it copies; writing makes views, which live as long as the value.
 #include "graph/op_def.h"
 #include "proto/tensor_proto.h"
 
+// `budget` bounds what splats (a tensor of one repeated value) may expand to in a whole message.
 typedef struct {
     Arena *arena;
     TensorList *tensors;
@@ -37,6 +40,7 @@ static Status *read_func(const Reading *r, const NameAttrListProto *proto, FuncR
         TRY(read_text(r, proto->attr.p[i].key, &func.attrs[i].name));
         TRY(read_value(r, proto->attr.p[i].value, &func.attrs[i].value));
     }
+    // Maps have no order on the wire; sorted, equal functions compare equal.
     if (proto->attr.n)
         qsort(func.attrs, proto->attr.n, sizeof *func.attrs, compare_entries);
     *out = func;

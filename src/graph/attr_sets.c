@@ -1,10 +1,12 @@
-// AttrSets — see attr_sets.h: a hash table of chains.
+// AttrSets — see attr_sets.h: a hash table of chains (hash consing): nodes of equal op, attributes and output types
+// share one record, which nobody writes into.
 #include "graph/attr_sets.h"
 
 #include <stdlib.h>
 
 #include "base/map.h"
 
+// A constant's value is rarely another's, and hashing it would cost more than sharing saves.
 static bool holds_tensors(const AttrSet *set) {
     for (int i = 0; i < set->n_attrs; i++)
         if (set->attrs[i].value.kind == ATTR_TENSOR || set->attrs[i].value.kind == ATTR_FUNC)
@@ -43,6 +45,7 @@ static Status *copy_attrs(AttrSets *sets, Arena *arena, TensorList *tensors, con
         bool lasts = spec && !like->type->function;
         attrs[i].name = lasts ? spec->name : str_copy(arena, from->name);
         NEED_MEMORY(attrs[i].name.p);
+        // The default itself: nothing to copy.
         if (lasts && spec->has_default && spec->fallback.n == from->value.n &&
             spec->fallback.s.p == from->value.s.p && from->value.kind >= ATTR_SHAPE)
             attrs[i].value = from->value;

@@ -1,4 +1,8 @@
-// NodeBuilder — see build.h.
+// NodeBuilder — see build.h: one node from a type, inputs and attributes, checked as TensorFlow checks a NodeDef.
+//
+// Calls before builder_finish only collect, and the first error is kept, so that callers check once. What is open in
+// the signature (types, lengths) is told by the inputs (resolve.c); shapes are inferred when the node is in. On failure
+// the graph is as it was.
 #include "graph/build.h"
 
 #include "graph/function.h"
@@ -243,7 +247,7 @@ static void sort_controls(NodeBuilder *builder) {
     builder->controls.n = n;
 }
 
-// Graphs have few devices, and neighbours mostly the same one.
+// Graphs have few devices, and neighbours mostly the same one: they share the text.
 static Str keep_device(Graph *graph, Str device) {
     const Node *last = graph->nodes.n ? vec_last(&graph->nodes) : NULL;
     if (last && str_equal(last->device, device))
@@ -277,6 +281,7 @@ Status *node_new(Graph *graph, const NodeParts *parts, Node **out) {
     return OK;
 }
 
+// The graph's functions are ops to it, and come first.
 static Status *find_type(const NodeBuilder *builder, const OpType **out) {
     const Function *function = builder->graph->functions->order.n ? function_find(builder->graph, builder->type) : NULL;
     if (function) {

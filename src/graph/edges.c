@@ -9,6 +9,7 @@ Output *graph_inputs_new(Graph *graph, size_t n) {
     return arena_aligned(&graph->arena, n * (sizeof(Output) + sizeof(uint32_t)), _Alignof(Output));
 }
 
+// A power of two, so that adding one by one copies each edge once on average.
 static size_t controls_room(size_t n) {
     return n <= 1 ? n : (size_t)1 << (64 - __builtin_clzll((unsigned long long)(n - 1)));
 }
@@ -29,6 +30,7 @@ static uint32_t *control_place(const Node *node, int control) {
     return control_places(node, (size_t)node->n_controls) + control;
 }
 
+// Of a control edge, which has no number among the uses, by searching: nodes have few controls.
 static uint32_t *use_place(Use use, const Node *from) {
     if (use.index != CONTROL)
         return input_place(use.node, use.input);
@@ -46,6 +48,7 @@ static int block_class(uint32_t room) {
     return 31 - __builtin_clz(room);
 }
 
+// Lists that have grown leave their old block to others of that size: the arena itself can't take it back.
 static void block_give_back(Graph *graph, UseList *uses) {
     if (!uses->room)
         return;
@@ -83,9 +86,10 @@ static bool use_add(Node *from, Use use, uint32_t *place) {
     return true;
 }
 
+// The last use takes the place of the one that goes, and is told its new place.
 static void use_drop(Node *from, uint32_t place) {
     if (from->id < 0)
-        return;  // removed before its readers, as a sweep may do
+        return;  // removed before its readers, as dead-code elimination may do
     Use last = from->uses.p[--from->uses.n];
     if (place == from->uses.n)
         return;
@@ -106,6 +110,7 @@ void node_drop_uses(Node *node) {
     node->uses = (UseList){0};
 }
 
+// All or none. A back edge that isn't closed yet has no node.
 bool node_add_edges(Node *node) {
     int inputs = 0, controls = 0;
     while (inputs < node->n_inputs &&
@@ -142,6 +147,7 @@ bool node_knows_its_places(const Node *node) {
 
 // ---------------------------------------- changing edges
 
+// A reference may be read as a value, not the other way round.
 static bool types_fit(DType wanted, DType given) {
     return wanted == given || wanted == dtype_base(given);
 }
@@ -165,6 +171,7 @@ static void graph_changed(Graph *graph) {
     graph->edit++;
 }
 
+// Room first: after the old edge is gone nothing may fail.
 Status *node_set_input(Node *node, int input, Output source) {
     NEED(input >= 0 && input < node->n_inputs, OUT_OF_RANGE, "{{node %.*s}} has no input %d", STR_ARGS(node->name),
          input);
@@ -208,6 +215,7 @@ Status *node_add_control(Node *node, Node *before) {
     return OK;
 }
 
+// In order: lists of controls are compared as they stand.
 void node_remove_control(Node *node, int control) {
     use_drop(node->controls[control], *control_place(node, control));
     size_t n = (size_t)node->n_controls;
@@ -223,6 +231,7 @@ void node_remove_control(Node *node, int control) {
     graph_changed(node->graph);
 }
 
+// One walk over the uses: those of this output move to the other list, the rest close up, each told where it stands.
 Status *graph_replace_output(Output from, Output to) {
     if (output_equal(from, to))
         return OK;
@@ -253,6 +262,7 @@ Status *graph_replace_output(Output from, Output to) {
     return OK;
 }
 
+// Names, ids and readers stay: what a node is changes, not who it is.
 void graph_swap_nodes(Node *a, Node *b) {
     node_drop_edges(a);
     node_drop_edges(b);

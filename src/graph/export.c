@@ -15,6 +15,8 @@ static void add_field(Text *out, uint32_t number, Str bytes) {
     text_add(out, bytes);
 }
 
+// `abroad`: for another process, which may be TensorFlow: what only this library's plans know (a read of a reference)
+// is written as the op that means the same there.
 static Status *export_node(const Node *node, bool abroad, Text *encoded, Text *out) {
     AUTO(arena) Arena arena = {0};
     NodeDef def;
@@ -27,6 +29,7 @@ static Status *export_node(const Node *node, bool abroad, Text *encoded, Text *o
     return OK;
 }
 
+// In the order in which nodes were added, which is the order in which TensorFlow gives them back.
 static Status *export_nodes(const Graph *graph, size_t first, Text *out) {
     AUTO(text) Text encoded = {0};
     for (size_t i = first; i < graph->nodes.n; i++)

@@ -1,4 +1,8 @@
-// Extents — see extents.h.
+// Extents — see extents.h: whether two outputs have one shape though an extent is unknown.
+//
+// A batch is unknown while a graph is planned, but both operands of most ops come from the same one. The first extent
+// is followed backwards through ops that keep it; if the two lines meet, the extents are equal whatever they are.
+// Bounded in steps: not knowing is always allowed.
 #include "graph/extents.h"
 
 #include "graph/shapes.h"

@@ -1,4 +1,7 @@
 // Function, FunctionLibrary — see function.h. Bodies are made in inline.c.
+//
+// A function keeps the bytes that it came as: exporting gives back what came in, and a body is decoded only when it is
+// called. Its signature makes it an op of its graph.
 #include "graph/function.h"
 
 #include "graph/op_def.h"
@@ -20,6 +23,7 @@ static Status *check_attr_name(Str entry) {
 }
 
 // The bytes of the signature without decoding the rest.
+// Wire format only: fields of the body are passed over by their lengths.
 static Status *find_signature(Str bytes, Str *out) {
     Cursor c = cursor_of(bytes.p, bytes.n);
     uint32_t field;
@@ -175,6 +179,7 @@ static Status *canonical_bytes(const Function *function, Text *out) {
     return PROTO_ENCODE(FunctionDef, def, out);
 }
 
+// Equal bytes mostly; clients in Python write maps in another order each time.
 static Status *functions_are_equal(const Function *a, const Function *b, bool *out) {
     *out = str_equal(a->bytes, b->bytes);
     if (*out || a->bytes.n != b->bytes.n)  // the order of map entries doesn't change the length
@@ -208,12 +213,14 @@ Status *function_add(Graph *graph, Function *function) {
     NEED_MEMORY(vec_reserve(&library->order, library->order.n + 1));
     NEED_MEMORY(map_set(&library->functions, name, function));
     NEED_MEMORY(vec_push(&library->order, function_retain(function)));
+    // TensorFlow stamps graphs so, and older ones refuse them.
     if (graph->versions.min_consumer < 12)
         graph->versions.min_consumer = 12;  // the first version that knew functions
     graph->version++;
     return OK;
 }
 
+// Nodes that call it stay valid: the function lives in `removed` as long as the graph.
 Status *function_remove(Graph *graph, Str name) {
     FunctionLibrary *library = graph->functions;
     NEED_MEMORY(vec_reserve(&library->removed, library->removed.n + 1));

@@ -1,4 +1,8 @@
 // Graph — see graph.h: nodes by name and id, edges and who uses them, order, and what must hold.
+//
+// An id is a place in the list of nodes; a node that goes leaves NULL there, so ids stay. Memory is the graph's arena,
+// which goes with the last reference. `version` counts every change, `edit` those that void a session's plans: a node
+// more does not.
 #include "graph/graph.h"
 
 #include "graph/edges_internal.h"
@@ -40,6 +44,7 @@ void graph_release(Graph *graph) {
 
 // ---------------------------------------- names
 
+// The last of the name where several have it, as a client sees it.
 Node *graph_find(const Graph *graph, Str name) {
     uint32_t hash = name_hash(name);
     size_t at = name_index_first(&graph->names, hash);
@@ -73,6 +78,7 @@ Status *graph_unique_name(Graph *graph, Str wanted, Str *out) {
 
 // ---------------------------------------- nodes come and go
 
+// Everything that can fail first.
 Status *node_insert(Graph *graph, Node *node) {
     NEED(graph->nodes.n < INT32_MAX, RESOURCE_EXHAUSTED, "a graph holds at most 2^31 nodes");
     NEED_MEMORY(vec_reserve(&graph->nodes, graph->nodes.n + 1));
@@ -115,6 +121,7 @@ static bool is_back_edge(const Node *node, Output input) {
     return !input.node || (node_flow(node) == FLOW_MERGE && node_flow(input.node) == FLOW_NEXT);
 }
 
+// Whether ids are a topological order already, as in graphs that clients build node by node: then nothing is sorted.
 static bool is_ordered(const Graph *graph) {
     for (size_t i = 0; i < graph->nodes.n; i++) {
         const Node *node = graph->nodes.p[i];
@@ -139,6 +146,7 @@ bool node_use_goes_back(const Node *node, Use use) {
     return use.index != CONTROL && is_back_edge(use.node, (Output){(Node *)node, use.index});
 }
 
+// Kahn's algorithm: `order` is its queue. Marks are used only where the graph is not in order.
 Status *graph_order(const Graph *graph, Node **order, size_t *out_count) {
     size_t n = 0, total = 0;
     bool ordered = is_ordered(graph);
@@ -195,6 +203,7 @@ static Status *node_check(const Graph *graph, const Node *node, size_t id) {
     return OK;
 }
 
+// Debug builds ask this after each pass: every edge is a use and every use an edge.
 Status *graph_check(const Graph *graph) {
     size_t edges = 0, uses = 0, n;
     for (size_t i = 0; i < graph->nodes.n; i++) {

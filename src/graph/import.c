@@ -1,5 +1,9 @@
 // Import — a GraphDef into a Graph; see graph_def.h. Reading the bytes and the names of nodes; the edges are in
 // import_edges.c.
+//
+// A GraphDef isn't decoded as a message: its fields are walked, and of each node only name, op, device and inputs are
+// looked at. What attributes say is decoded once for each way in which they are written (attr_memo.h). Options,
+// prefixes, unique names and messages are those of TensorFlow's ImportGraphDef. All or nothing.
 #include "graph/import.h"
 
 #include "graph/wire.h"
@@ -29,6 +33,7 @@ static Status *read_node(Importer *m, Str bytes) {
     Part part = {.bytes = bytes, .given = STR(""), .op = STR(""), .first_input = (uint32_t)m->inputs.n};
     Cursor c = cursor_of(bytes.p, bytes.n);
     const unsigned char *begin = c.p, *attrs = NULL, *attrs_end = NULL;
+    // Attributes that lie side by side are one key; spread out, which no writer does, they are decoded.
     bool in_one_piece = true;
     uint32_t field;
     uint64_t value;
@@ -134,7 +139,8 @@ static void remove_functions(Importer *m) {
 
 // ---------------------------------------- names
 
-// Every scope that a node of the graph lies in, as TensorFlow counts them: "a" and "a/b" for "a/b/c".
+// Every scope that a node of the graph lies in, as TensorFlow counts them: "a" and "a/b" for "a/b/c". A new node can't
+// have the name of a scope.
 static Status *collect_scopes(Importer *m) {
     for (size_t i = 0; i < m->graph->nodes.n; i++) {
         const Node *node = m->graph->nodes.p[i];
@@ -170,6 +176,7 @@ static bool name_is_coming(const Importer *m, Str name) {
     return import_find(m, (Str){name.p + m->prefix.n, name.n - m->prefix.n}) >= 0;
 }
 
+// name, name_1, name_2: neither there nor among those that come. The wanted name itself may be one that comes.
 static Status *free_name(Importer *m, Str wanted, Str *out) {
     Str name = wanted;
     for (size_t n = 0; name_is_taken(m, name) || (n > 0 && name_is_coming(m, name)); n++) {
@@ -304,6 +311,7 @@ static Status *import_all(Importer *m, Str bytes, ImportResults *results) {
     return merge_versions(m);
 }
 
+// Nodes keep nothing of it.
 static void importer_clear(Importer *m) {
     vec_clear(&m->parts);
     vec_clear(&m->inputs);

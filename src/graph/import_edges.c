@@ -1,4 +1,7 @@
 // Import, second half: where each input comes from, the input map, control dependencies, colocation, results.
+//
+// The input map replaces edges of the GraphDef by edges of the graph; control dependencies go to nodes that have no
+// input inside the import, from which all others inherit them, as in TensorFlow.
 #include "graph/import.h"
 
 typedef struct {
@@ -60,7 +63,8 @@ static Status *mapping_find(Importer *m, TensorName name, MappingUse **out) {
 
 // ---------------------------------------- sources
 
-// Whether the part runs after that node already.
+// Whether the part runs after that node already. Of new nodes a stamp says so: searching would be quadratic for the
+// NoOps that wait for every initialiser.
 static bool control_is_known(Importer *m, const Part *part, const Source *source) {
     int32_t mine = (int32_t)(part - m->assembly.parts) + 1;
     if (source->part != OUTSIDE) {
@@ -203,7 +207,7 @@ static Status *return_output(Importer *m, TensorName name, Output *out) {
     return OK;
 }
 
-// An entry of the input map that nothing read and that names nothing of the GraphDef.
+// An entry of the input map that nothing read and that names nothing of the GraphDef: TensorFlow reports these.
 static bool mapping_is_missing(const Importer *m, const InputMapping *mapping, const MappingUse *use) {
     if (use->used)
         return false;

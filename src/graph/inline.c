@@ -26,6 +26,7 @@ typedef struct {
 
 // ---------------------------------------- attributes of the call
 
+// A placeholder ($T) takes the call's attribute, or the signature's default.
 static const AttrValue *call_attr(const Inliner *l, Str name) {
     for (int i = 0; i < l->in->n_attrs; i++)
         if (str_equal(l->in->attrs[i].name, name))

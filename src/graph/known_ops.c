@@ -1,4 +1,7 @@
-// Known ops — see known_ops.h.
+// Known ops — see known_ops.h: the signatures of TensorFlow's ops that have no kernel here, so that any graph imports.
+//
+// One line of text an op, sorted by name, compressed in the library and unpacked at the first question. Lines are views
+// into that text, which stays as long as the process.
 #include "graph/known_ops.h"
 
 #include <stdatomic.h>

@@ -9,9 +9,7 @@ ApproxTopK(input: T) -> values: T, indices: int32; k: int >= 0; reduction_dimens
 AssertNextDataset(input_dataset: variant, transformations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssertPrevDataset(input_dataset: variant, transformations: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 AssignVariableXlaConcatND(resource: resource, inputs: N * T); T: type; N: int >= 1; num_concats: list(int); paddings: list(int) = []; stateful
-AudioSpectrogram(input: float) -> spectrogram: float; window_size: int; stride: int; magnitude_squared: bool = false => 2 -> [? ? ?]
 AutoShardDataset(input_dataset: variant, num_workers: int64, index: int64) -> handle: variant; auto_shard_policy: int = 0; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; num_replicas: int = 0
-BandedTriangularSolve(matrix: T, rhs: T) -> output: T; lower: bool = true; adjoint: bool = false; T: {double, float, half, complex64, complex128} => [&X ? m], [&X m k] -> [X m k]
 Batch(in_tensors: T) -> batched_tensors: T, batch_index: int64, id: int64; num_batch_threads: int; max_batch_size: int; max_enqueued_batches: int = 10; batch_timeout_micros: int; allowed_batch_sizes: list(int) = []; grad_timeout_micros: int; container: string = ""; shared_name: string = ""; batching_queue: string = ""; T: list(type) >= 1; distributed => [_n _X] -> [? _X], [? 3], []
 BatchCholesky(input: T) -> output: T; T: {double, float}; deprecated(13, "use Cholesky")
 BatchCholeskyGrad(l: T, grad: T) -> output: T; T: {float, double}; deprecated(13, "use CholeskyGrad")
@@ -82,20 +80,11 @@ CheckPinned(tensor: T) -> output: T; T: type
 ChooseFastestBranchDataset(input_dataset: variant, ratio_numerator: int64, ratio_denominator: int64, other_arguments: Targuments) -> handle: variant; Targuments: list(type) >= 0; num_elements_per_branch: int >= 1; branches: list(func) >= 1; other_arguments_lengths: list(int) >= 1; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 ChooseFastestDataset(input_datasets: N * variant) -> handle: variant; N: int >= 2; num_experiments: int; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
 CollateTPUEmbeddingMemory(memory_configs: N * string) -> merged_memory_config: string; N: int >= 1; stateful
-CollectiveAllToAllV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; stateful; distributed
 CollectiveAllToAllV3(input: T, communicator: resource, group_assignment: int32) -> data: T; T: {bfloat16, float, half, double, int32, int64}; timeout_seconds: float = 0; stateful; distributed
 CollectiveAssignGroupV2(group_assignment: int32, device_index: int32, base_key: int32) -> group_size: int32, group_key: int32; stateful; distributed
-CollectiveBcastRecv() -> data: T; T: {bool, float, half, double, int32, int64}; group_size: int; group_key: int; instance_key: int; shape: shape; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => -> @shape
-CollectiveBcastRecvV2(group_size: int32, group_key: int32, instance_key: int32, shape: Tshape) -> data: T; T: {bool, float, half, double, int32, int64}; Tshape: {int32, int64} = int32; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => *, *, *, ~S -> S
-CollectiveBcastSend(input: T) -> data: T; T: {bool, float, half, double, int32, int64}; group_size: int; group_key: int; instance_key: int; shape: shape; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => -> @shape
-CollectiveBcastSendV2(input: T, group_size: int32, group_key: int32, instance_key: int32) -> data: T; T: {bool, float, half, double, int32, int64}; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => X -> X
-CollectiveGather(input: T) -> data: T; T: {float, half, double, int32, int64}; group_size: int; group_key: int; instance_key: int; shape: shape; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => [n X] -> [n*@group_size X]
-CollectiveGatherV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {float, half, double, int32, int64}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; stateful; distributed => [? X] -> [? X]
 CollectiveInitializeCommunicator(group_key: int32, rank: int32, group_size: int32) -> communicator: resource; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed
 CollectivePermute(input: T, source_target_pairs: int32) -> output: T; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; stateful
-CollectiveReduce(input: T) -> data: T; T: {bfloat16, float, half, double, int32, int64}; group_size: int; group_key: int; instance_key: int; merge_op: {"Min", "Max", "Mul", "Add"}; final_op: {"Id", "Div"}; subdiv_offsets: list(int); wait_for: list(int) = []; communication_hint: string = "auto"; timeout_seconds: float = 0; stateful; distributed => X -> X
 CollectiveReduceScatterV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; merge_op: {"Min", "Max", "Mul", "Add"}; final_op: {"Id", "Div"}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; max_subdivs_per_device: int = -1; stateful; distributed
-CollectiveReduceV2(input: T, group_size: int32, group_key: int32, instance_key: int32, ordering_token: Nordering_token * resource) -> data: T; T: {bfloat16, float, half, double, int32, int64}; merge_op: {"Min", "Max", "Mul", "Add"}; final_op: {"Id", "Div"}; communication_hint: string = "auto"; timeout_seconds: float = 0; is_stateless: bool = false; Nordering_token: int >= 0 = 0; max_subdivs_per_device: int = -1; stateful; distributed => X -> X
 CollectiveReduceV3(input: T, communicator: resource, group_assignment: int32) -> data: T; T: {bfloat16, float, half, double, int32, int64}; reduction: {"Min", "Max", "Mul", "Add"}; timeout_seconds: float = 0; stateful; distributed
 CompositeTensorVariantFromComponents(components: Tcomponents) -> encoded: variant; metadata: string; Tcomponents: list(type) >= 0
 CompositeTensorVariantToComponents(encoded: variant) -> components: Tcomponents; metadata: string; Tcomponents: list(type) >= 0
@@ -166,14 +155,8 @@ DeleteRpcFutureResource(handle: resource, deleter: variant); stateful
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double}
 DenseToCSRSparseMatrix(dense_input: T, indices: int64) -> sparse_output: variant; T: {float, double, complex64, complex128}
 DenseToSparseBatchDataset(input_dataset: variant, batch_size: int64, row_shape: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-Dequantize(input: T, min_range: float, max_range: float) -> output: dtype; T: {qint8, quint8, qint32, qint16, quint16}; mode: {"MIN_COMBINED", "MIN_FIRST", "SCALED"} = "MIN_COMBINED"; narrow_range: bool = false; axis: int = -1; dtype: {bfloat16, float} = float => (axis=-1)X, [], [] -> X | X, [n], [n] -> X
 DeserializeIterator(resource_handle: resource, serialized: variant); stateful
-DeserializeManySparse(serialized_sparse: string) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64; dtype: type => [? 3] -> [? ?], [?], [?]
-DeserializeSparse(serialized_sparse: Tserialized) -> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64; dtype: type; Tserialized: {string, variant} = string => [... 3] -> [? ?], [?], [?]
 DeviceIndex() -> index: int32; device_names: list(string); stateful
-Dilation2D(input: T, filter: T) -> output: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; strides: list(int) >= 4; rates: list(int) >= 4; padding: {"SAME", "VALID"} => (padding=SAME)[b h w ?], [k l d] -> [b (h+@strides.1-1+(k*0))/@strides.1 (w+@strides.2-1+(l*0))/@strides.2 d] | [b h w ?], [k l d] -> [b (h-(k-1*@rates.1)+@strides.1-1)/@strides.1 (w-(l-1*@rates.2)+@strides.2-1)/@strides.2 d]
-Dilation2DBackpropFilter(input: T, filter: T, out_backprop: T) -> filter_backprop: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; strides: list(int) >= 4; rates: list(int) >= 4; padding: {"SAME", "VALID"} => *, X -> X
-Dilation2DBackpropInput(input: T, filter: T, out_backprop: T) -> in_backprop: T; T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; strides: list(int) >= 4; rates: list(int) >= 4; padding: {"SAME", "VALID"} => X -> X
 DirectedInterleaveDataset(selector_input_dataset: variant, data_input_datasets: N * variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; stop_on_empty_dataset: bool = false
 DistributedSave(dataset: variant, directory: string, address: string); metadata: string = ""; stateful
 DummyIterationCounter() -> handle: resource; stateful
@@ -182,7 +165,6 @@ DynamicEnqueueTPUEmbeddingArbitraryTensorBatch(sample_indices_or_row_splits: N *
 DynamicEnqueueTPUEmbeddingRaggedTensorBatch(sample_splits: N * T1, embedding_indices: N * T2, aggregation_weights: N * T3, mode_override: string, device_ordinal: int32); T1: {int32, int64} = int32; T2: {int32, int64} = int32; T3: {float, double} = float; N: int >= 1; combiners: list(string) = []; table_ids: list(int); max_sequence_lengths: list(int) = []; num_features: list(int) = []; stateful
 EagerPyFunc(input: Tin) -> output: Tout; token: string; is_async: bool = false; Tin: list(type) >= 0; Tout: list(type) >= 0; stateful
 EditDistance(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, truth_shape: int64) -> output: float; normalize: bool = true; T: type => [? ?], [?], [?], [? ?], [?], [?] -> *
-Eig(input: T) -> e: Tout, v: Tout; compute_v: bool = true; T: {float, double, complex64, complex128}; Tout: {complex64, complex128} => (compute_v)[X n n] -> [X n], [X n n] | [X n n] -> [X n], [0]
 EmptyTensorMap() -> handle: variant
 EncodeProto(sizes: int32, values: Tinput_types) -> bytes: string; field_names: list(string); message_type: string; descriptor_source: string = "local://"; Tinput_types: list(type) >= 1 => *, [Y ?] -> Y
 EnqueueTPUEmbeddingArbitraryTensorBatch(sample_indices_or_row_splits: N * T1, embedding_indices: N * T2, aggregation_weights: N * T3, mode_override: string); T1: {int32, int64} = int32; T2: {int32, int64} = int32; T3: {float, double} = float; N: int >= 1; device_ordinal: int = -1; combiners: list(string) = []; stateful
@@ -234,12 +216,6 @@ ExtractVolumePatches(input: T) -> patches: T; ksizes: list(int) >= 5; strides: l
 FFTND(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex; Tcomplex: {complex64, complex128} = complex64
 Fact() -> fact: string
 FakeParam() -> output: dtype; dtype: type; shape: shape
-FakeQuantWithMinMaxArgs(inputs: float) -> outputs: float; min: float = -6; max: float = 6; num_bits: int = 8; narrow_range: bool = false => X -> X
-FakeQuantWithMinMaxArgsGradient(gradients: float, inputs: float) -> backprops: float; min: float = -6; max: float = 6; num_bits: int = 8; narrow_range: bool = false => X -> X
-FakeQuantWithMinMaxVars(inputs: float, min: float, max: float) -> outputs: float; num_bits: int = 8; narrow_range: bool = false => X, [], [] -> X
-FakeQuantWithMinMaxVarsGradient(gradients: float, inputs: float, min: float, max: float) -> backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float; num_bits: int = 8; narrow_range: bool = false => X, X, [], [] -> X, [], []
-FakeQuantWithMinMaxVarsPerChannel(inputs: float, min: float, max: float) -> outputs: float; num_bits: int = 8; narrow_range: bool = false => [B d], [d], [d] -> [B d]
-FakeQuantWithMinMaxVarsPerChannelGradient(gradients: float, inputs: float, min: float, max: float) -> backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float; num_bits: int = 8; narrow_range: bool = false
 FakeQueue(resource: resource) -> handle: ref string; stateful => -> [2]
 FileSystemSetConfiguration(scheme: string, key: string, value: string); stateful
 FilterByLastComponentDataset(input_dataset: variant) -> output: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
@@ -306,16 +282,10 @@ LoadTPUEmbeddingProximalAdagradParameters(parameters: float, accumulators: float
 LoadTPUEmbeddingProximalYogiParameters(parameters: float, v: float, m: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingRMSPropParameters(parameters: float, ms: float, mom: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
 LoadTPUEmbeddingStochasticGradientDescentParameters(parameters: float); table_id: int = -1; table_name: string = ""; num_shards: int; shard_id: int; config: string = ""; stateful
-Lu(input: T) -> lu: T, p: output_idx_type; T: {double, float, half, complex64, complex128}; output_idx_type: {int32, int64} = int32
 MakeUnique(input: float) -> output: float
 MapDefun(arguments: Targuments, captured_inputs: Tcaptured) -> output: output_types; Targuments: list(type) >= 1; Tcaptured: list(type) >= 0 = []; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; f: func; max_intra_op_parallelism: int = 1
 MatchingFilesDataset(patterns: string) -> handle: variant; stateful
-MatrixExponential(input: T) -> output: T; T: {double, float, half, complex64, complex128}; deprecated(27, "no op takes its place")
-MatrixLogarithm(input: T) -> output: T; T: {complex64, complex128}
-MatrixSolveLs(matrix: T, rhs: T, l2_regularizer: double) -> output: T; T: {double, float, half, complex64, complex128}; fast: bool = true => [X m n], [X m k], [] -> [X n k]
-MatrixSquareRoot(input: T) -> output: T; T: {double, float, half, complex64, complex128} => [X n n] -> [X n n]
 MergeDedupData(integer_tensor: integer_type, float_tensor: float_type) -> output: variant; tuple_mask: string; integer_type: {int32, int64, uint32, uint64}; float_type: {half, bfloat16, float}; config: string = ""
-Mfcc(spectrogram: float, sample_rate: int32) -> output: float; upper_frequency_limit: float = 4000; lower_frequency_limit: float = 20; filterbank_channel_count: int = 40; dct_coefficient_count: int = 13 => [c l ?], [] -> [c l @dct_coefficient_count]
 MlirPassthroughOp(inputs: Tinputs) -> outputs: Toutputs; mlir_module: string; Tinputs: list(type) >= 0; Toutputs: list(type) >= 0
 MultiDeviceIterator() -> handle: resource; devices: list(string) >= 1; shared_name: string; container: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful => -> []
 MultiDeviceIteratorFromStringHandle(string_handle: string) -> multi_device_iterator: resource; output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []; stateful
@@ -338,14 +308,7 @@ Prelinearize(input: dtype) -> output: variant; dtype: type; shape: shape = []; l
 PrelinearizeTuple(inputs: dtypes) -> output: variant; dtypes: list(type) >= 1; shapes: list(shape); layouts: list(int) = []
 PyFunc(input: Tin) -> output: Tout; token: string; Tin: list(type) >= 0; Tout: list(type) >= 0; stateful
 PyFuncStateless(input: Tin) -> output: Tout; token: string; Tin: list(type) >= 0; Tout: list(type) >= 0
-Qr(input: T) -> q: T, r: T; full_matrices: bool = false; T: {double, float, half, complex64, complex128} => (full_matrices)[X m n] -> [X m m], [X m n] | [X m n] -> [X m m<n], [X m<n n]
-QuantizeAndDequantize(input: T) -> output: T; signed_input: bool = true; num_bits: int = 8; range_given: bool = false; input_min: float = 0; input_max: float = 0; T: {bfloat16, half, float, double}; deprecated(22, "use QuantizeAndDequantizeV2")
-QuantizeAndDequantizeV2(input: T, input_min: T, input_max: T) -> output: T; signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double}; round_mode: {"HALF_TO_EVEN", "HALF_UP"} = "HALF_TO_EVEN"; narrow_range: bool = false; axis: int = -1 => (axis=-1)X, [], [] -> X | (axis=0)X:[n ...], [n], [n] -> X | (axis=1)X:[? n ...], [n], [n] -> X | X, [n], [n] -> X
-QuantizeAndDequantizeV3(input: T, input_min: T, input_max: T, num_bits: int32) -> output: T; signed_input: bool = true; range_given: bool = true; T: {bfloat16, half, float, double}; narrow_range: bool = false; axis: int = -1 => (axis=-1)X, [], [], [] -> X | (axis=0)X:[n ...], [n], [n], [] -> X | (axis=1)X:[? n ...], [n], [n], [] -> X | X, [n], [n], [] -> X
-QuantizeAndDequantizeV4(input: T, input_min: T, input_max: T) -> output: T; signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double}; round_mode: {"HALF_TO_EVEN", "HALF_UP"} = "HALF_TO_EVEN"; narrow_range: bool = false; axis: int = -1 => (axis=-1)X, [], [] -> X | (axis=0)X:[n ...], [n], [n] -> X | (axis=1)X:[? n ...], [n], [n] -> X | X, [n], [n] -> X
-QuantizeAndDequantizeV4Grad(gradients: T, input: T, input_min: T, input_max: T) -> input_backprop: T, input_min_backprop: T, input_max_backprop: T; T: {bfloat16, half, float, double}; axis: int = -1
 QuantizeDownAndShrinkRange(input: Tinput, input_min: float, input_max: float) -> output: out_type, output_min: float, output_max: float; Tinput: {qint8, quint8, qint32, qint16, quint16}; out_type: {qint8, quint8, qint32, qint16, quint16}
-QuantizeV2(input: float, min_range: float, max_range: float) -> output: T, output_min: float, output_max: float; T: {qint8, quint8, qint32, qint16, quint16}; mode: {"MIN_COMBINED", "MIN_FIRST", "SCALED"} = "MIN_COMBINED"; round_mode: {"HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"} = "HALF_AWAY_FROM_ZERO"; narrow_range: bool = false; axis: int = -1; ensure_minimum_range: float = 0.01 => (axis=-1)X, [], [] -> X, [] | X, [n], [n] -> X, [n]
 QuantizedAdd(x: T1, y: T2, min_x: float, max_x: float, min_y: float, max_y: float) -> z: Toutput, min_z: float, max_z: float; T1: {qint8, quint8, qint32, qint16, quint16}; T2: {qint8, quint8, qint32, qint16, quint16}; Toutput: {qint8, quint8, qint32, qint16, quint16} = qint32
 QuantizedAvgPool(input: T, min_input: float, max_input: float) -> output: T, min_output: float, max_output: float; T: {qint8, quint8, qint32, qint16, quint16}; ksize: list(int); strides: list(int); padding: {"SAME", "VALID"}
 QuantizedBatchNormWithGlobalNormalization(t: Tinput, t_min: float, t_max: float, m: Tinput, m_min: float, m_max: float, v: Tinput, v_min: float, v_max: float, beta: Tinput, beta_min: float, beta_max: float, gamma: Tinput, gamma_min: float, gamma_max: float) -> result: out_type, result_min: float, result_max: float; Tinput: {qint8, quint8, qint32, qint16, quint16}; out_type: {qint8, quint8, qint32, qint16, quint16}; variance_epsilon: float; scale_after_normalization: bool
@@ -483,13 +446,9 @@ SdcaFprint(input: string) -> output: int64
 SdcaOptimizer(sparse_example_indices: num_sparse_features * int64, sparse_feature_indices: num_sparse_features * int64, sparse_feature_values: num_sparse_features_with_values * float, dense_features: num_dense_features * float, example_weights: float, example_labels: float, sparse_indices: num_sparse_features * int64, sparse_weights: num_sparse_features * float, dense_weights: num_dense_features * float, example_state_data: float) -> out_example_state_data: float, out_delta_sparse_weights: num_sparse_features * float, out_delta_dense_weights: num_dense_features * float; loss_type: {"logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss"}; adaptative: bool = false; num_sparse_features: int >= 0; num_sparse_features_with_values: int >= 0; num_dense_features: int >= 0; l1: float; l2: float; num_loss_partitions: int >= 1; num_inner_iterations: int >= 1
 SdcaOptimizerV2(sparse_example_indices: num_sparse_features * int64, sparse_feature_indices: num_sparse_features * int64, sparse_feature_values: num_sparse_features_with_values * float, dense_features: num_dense_features * float, example_weights: float, example_labels: float, sparse_indices: num_sparse_features * int64, sparse_weights: num_sparse_features * float, dense_weights: num_dense_features * float, example_state_data: float) -> out_example_state_data: float, out_delta_sparse_weights: num_sparse_features * float, out_delta_dense_weights: num_dense_features * float; loss_type: {"logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss"}; adaptive: bool = false; num_sparse_features: int >= 0; num_sparse_features_with_values: int >= 0; num_dense_features: int >= 0; l1: float; l2: float; num_loss_partitions: int >= 1; num_inner_iterations: int >= 1
 SdcaShrinkL1(weights: ref num_features * float); num_features: int >= 0; l1: float; l2: float
-SelfAdjointEig(input: T) -> output: T; T: {double, float, half}; deprecated(11, "use SelfAdjointEigV2")
-SelfAdjointEigV2(input: T) -> e: T, v: T; compute_v: bool = true; T: {double, float, half, complex64, complex128} => (compute_v)[X n n] -> [X n], [X n n] | [X n n] -> [X n], [0]
 Send(tensor: T); T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false; stateful
 SendTPUEmbeddingGradients(inputs: N * float, learning_rates: NN * float); N: int >= 1; NN: int >= 0 = 0; config: string; stateful
 SerializeIterator(resource_handle: resource) -> serialized: variant; external_state_policy: int = 0; stateful
-SerializeManySparse(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> serialized_sparse: out_type; T: type; out_type: {string, variant} = string => 2, 1, 1 -> [? 3]
-SerializeSparse(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> serialized_sparse: out_type; T: type; out_type: {string, variant} = string => 2, 1, 1 -> [3]
 SetStatsAggregatorDataset(input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ShutdownDistributedTPU(); stateful
 ShutdownTPUSystem() -> success: bool; stateful
@@ -536,7 +495,6 @@ StatsAggregatorSetSummaryWriter(stats_aggregator: resource, summary: resource); 
 StatsAggregatorSummary(iterator: resource) -> summary: string; stateful
 StochasticCastToInt(input: Tin, key: uint64, counter: uint64, alg: int32) -> output: Tout; Tin: {half, bfloat16, float, double}; Tout: {int8, int16, int32}
 StoreMinibatchStatisticsInFdo(program_key: string, max_ids: int32, max_uniques: int32); sample_count: int >= 1; num_replica: int >= 1; feature_width: int >= 1; num_sc_per_chip: int >= 1; table_name: string; mini_batch_splits: string; stateful
-Svd(input: T) -> s: T, u: T, v: T; compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128} => (!compute_uv)[X m n] -> [X m<n], [0] | (full_matrices)[X m n] -> [X m<n], [X m m], [X n n] | [X m n] -> [X m<n], [X m m<n], [X n m<n]
 SyncDevice(); stateful
 TPUAnnotateTensorsWithDynamicShape(tensors: T) -> tpu_tensors: T; T: list(type) >= 1; stateful
 TPUCompilationResult() -> output: string
@@ -595,8 +553,6 @@ TileGrad(input: T, multiples: int32) -> output: T; T: type; deprecated(3, "use S
 TopKUnique(input: float) -> topk: float, topk_indices: int32; k: int
 TopKWithUnique(input: float) -> topk: float, topk_indices: int32; k: int
 TpuHandleToProtoKey(uid: int64) -> proto_keys: string
-TridiagonalMatMul(superdiag: T, maindiag: T, subdiag: T, rhs: T) -> output: T; T: {double, float, complex64, complex128}
-TridiagonalSolve(diagonals: T, rhs: T) -> output: T; partial_pivoting: bool = true; perturb_singular: bool = false; T: {double, float, complex64, complex128} => [X 3 m], R:[X m k] -> R
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T; timeout_micros: int; container: string = ""; shared_name: string = ""; T: type => [? X] -> [? X]
 UnbatchGrad(original_input: T, batch_index: int64, grad: T, id: int64) -> batched_grad: T; container: string = ""; shared_name: string = ""; T: type => *, *, X -> ?X
 UncompressElement(compressed: variant) -> components: output_types; output_types: list(type) >= 1; output_shapes: list(shape) >= 1

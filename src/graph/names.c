@@ -1,4 +1,7 @@
-// NameIndex — see names.h. Removal closes the gap by shifting the run behind it, so there are no tombstones.
+// NameIndex — see names.h: open addressing with linear probing, at most three quarters full.
+//
+// Only hashes and ids are kept; names are compared where they are. Removal closes the gap by shifting the run behind
+// it, so there are no tombstones, and a graph that grows and shrinks doesn't slow down.
 #include "graph/names.h"
 
 #include <stdlib.h>
@@ -46,6 +49,7 @@ void name_index_remove(NameIndex *index, uint32_t hash, int32_t id) {
         return;
     for (size_t i = (hole + 1) & mask; index->entries[i].id; i = (i + 1) & mask) {
         size_t home = index->entries[i].hash & mask;
+        // It may move into the hole unless its own place lies behind that.
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             index->entries[hole] = index->entries[i];
             hole = i;

@@ -1,4 +1,7 @@
 // Needs — see needs.h. A string becomes an array of conditions, each a predicate or a comparison of two terms.
+//
+// One declaration serves three ends: import and inference refuse what is known to be wrong, a step checks what was
+// unknown, and the message cites the condition. What isn't known holds.
 #include "graph/needs.h"
 
 #include <ctype.h>
@@ -188,6 +191,7 @@ static int input_at(const Checked *c, int arg, int k) {
     return count == 1 ? first : first + k;
 }
 
+// A condition on a list holds for each of its members.
 static int repeats(const Checked *c, const Term *term) {
     int first, count = 1;
     if (term->arg >= 0)

@@ -1,4 +1,7 @@
 // Node — see graph.h: reading attributes and arguments of a node that was built.
+//
+// The attributes of the signature come first, in its order, then extra ones (_class, _output_shapes ...). Reading is by
+// name and linear: it happens while planning and preparing, never in a step.
 #include "graph/graph.h"
 
 const AttrValue *node_attr_find(const Node *node, const char *name) {
@@ -39,6 +42,7 @@ const AttrValue *node_list(const Node *node, const char *name) {
     return value && value->is_list ? value : &empty;
 }
 
+// Copy on write.
 Status *node_set_attr(Node *node, Str name, const AttrValue *value) {
     Graph *graph = node->graph;
     AttrValue copy;

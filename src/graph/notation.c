@@ -1,4 +1,5 @@
-// Notation — see notation.h: characters, words, quoted text and numbers.
+// Notation — see notation.h: characters, words, quoted text and numbers; a scanner without tokens, which reads as it
+// goes.
 #include "graph/notation.h"
 
 #include <stdio.h>
@@ -103,6 +104,7 @@ Status *scan_quoted(Scan *scan, Str *out) {
     while (close < scan->end && *close != '"')
         close += *close == '\\' && scan->end - close > 1 ? 2 : 1;
     SCAN_NEED(close < scan->end, scan, "expected a closing quote");
+    // Text with escapes is copied; text without is a view.
     char *copy = arena_aligned(scan->arena, (size_t)(close - first), 1);  // escapes only shorten
     NEED_MEMORY(copy);
     size_t n = 0;

@@ -13,6 +13,7 @@
 #include "graph/rewrite.h"
 #include "thread/mutex.h"
 
+// Open addressing; at most half full, so that searching ends at an empty slot.
 typedef struct Table {
     size_t mask, n;
     struct Table *outgrown;
@@ -29,6 +30,7 @@ static struct {
     _Atomic(Table *) types;
 } ops = {.lock = MUTEX_INIT};
 
+// The first word of a signature: no parsing.
 Str op_name(const Op *op) {
     return (Str){op->signature, strcspn(op->signature, "( \t\n")};
 }
@@ -84,14 +86,18 @@ static Status *table_reserve(Table **out) REQUIRES(ops.lock) {
 
 // ---------------------------------------- looking further
 
-// The names of all ops that have code, made when the first one is asked for.
+// The names of all ops that have code, made when the first one is asked for: a process that uses ten ops of a thousand
+// parses ten signatures.
 static Status *names_fill(void) REQUIRES(ops.lock) {
     if (ops.names.n)
         return OK;
+    AUTO(map) Map names = {0};
     for (const Op *const *op = ops.compiled; op && *op; op++)
-        NEED_MEMORY(map_set(&ops.names, op_name(*op), (void *)*op));
+        NEED_MEMORY(map_set(&names, op_name(*op), (void *)*op));
     for (size_t i = 0; i < ops.registered.n; i++)
-        NEED_MEMORY(map_set(&ops.names, op_name(ops.registered.p[i]), (void *)ops.registered.p[i]));
+        NEED_MEMORY(map_set(&names, op_name(ops.registered.p[i]), (void *)ops.registered.p[i]));
+    ops.names = names;  // all or none: a part of them would pass for the whole
+    names = (Map){0};
     return OK;
 }
 
@@ -154,6 +160,7 @@ static Status *register_locked(const Op *op, const OpType **out) REQUIRES(ops.lo
     NEED(!map_find(&ops.names, name), ALREADY_EXISTS, "Op '%.*s' is already registered", STR_ARGS(name));
     Str line;
     NEED_MEMORY(known_ops_read());
+    // A plug-in may add ops, not replace TensorFlow's: graphs that import now must import then.
     NEED(!known_op_find(name, &line), ALREADY_EXISTS, "Op '%.*s' is TensorFlow's own", STR_ARGS(name));
     NEED_MEMORY(vec_reserve(&ops.registered, ops.registered.n + 1));
     const OpType *type;

@@ -11,6 +11,7 @@ typedef struct Opening Opening;  // kernel/kernel.h: the state of one node in on
 typedef struct Shapes Shapes;    // graph/shapes.h: input shapes and known values -> output shapes
 typedef struct Rewrite Rewrite;  // graph/rewrite.h: nodes that come to the same by less
 typedef struct Formula Formula;  // formula/formula.h: a fragment of graph that reads like the formula
+typedef struct Hlo Hlo;          // hlo/hlo.h: a program for devices that compile, being written
 
 typedef Status *RunFn(Kernel *kernel);      // to the end, now
 typedef void StartFn(Kernel *kernel);       // begins; calls kernel_done(kernel, status) exactly once, now or later
@@ -19,6 +20,7 @@ typedef Status *PartialFn(Shapes *shapes, Shape *value);  // a vector's elements
                                                           // one
 typedef Status *PrepareFn(Prepare *prepare);
 typedef void FormulaFn(Formula *formula);
+typedef Status *HloFn(Hlo *hlo);
 
 // A kernel for one element type: the type of the op's first type attribute. DT_INVALID serves every type.
 typedef struct {
@@ -53,6 +55,7 @@ typedef enum {
     FLOW_IF,          // functional conditional: lowered to Switch and Merge
     FLOW_WHILE,       // functional loop: lowered to a frame
     FLOW_LOOP,        // a loop as one node: the planner's, attr body says which of the plan's loops (plan/loops.h)
+    FLOW_CLUSTER,     // what a device compiles, as one node: the planner's, attr body says which (plan/claim.h)
 } Flow;
 
 enum {
@@ -86,6 +89,8 @@ typedef struct Op {
     ShapeFn *shape;              // NULL: outputs of unknown shape
     FormulaFn *grad;             // NULL with OP_NO_GRADIENT: zero; NULL without: "No gradient defined"
     FormulaFn *expand;           // a composed op: what it stands for
+    HloFn *hlo;                  // what devices that compile are given; NULL: what `expand` makes, or the op stays on
+                                 // the host
     union {
         Kernels kernels;         // the CPU's
         struct {                 // the same by the names that ops' files write
@@ -97,9 +102,11 @@ typedef struct Op {
     StartFn *start;              // instead of rows: an asynchronous kernel, of whichever device; it waits for the
                                  // outside
     Status *(*open)(Opening *);  // state of one node in one session; NULL: none
-    void (*close)(void *state);
+    void (*close)(void *state);  // what open filled, even where it failed (kernel/kernel.h)
     size_t state_size;           // zeroed before open
     uint16_t lasting_at, lasting_size;  // the bytes of a state that a checkpoint keeps: plain ones; size 0: none
+    void (*draw)(void *state, uint64_t blocks, uint32_t out[6]);  // the state's random stream as it stands: key, counter.
+                                 // It then goes so many blocks further. NULL: it has none
     const Tensor *(*value)(const void *state);  // output 0, where it stays the same from open to close; NULL: run the
                                                 // kernel
     uint32_t host;               // BIT(i): input i is read on the host (small integers: shapes, axes, indices)

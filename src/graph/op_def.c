@@ -1,4 +1,7 @@
-// Signature <-> OpDef, Node -> NodeDef; see op_def.h.
+// Signature <-> OpDef, Node -> NodeDef; see op_def.h: the forms in which clients and files speak of ops and nodes.
+//
+// An OpDef from outside is checked like a signature from text; names, counts and defaults must be sound before anything
+// relies on them.
 #include "graph/op_def.h"
 
 #include "proto/tensor_proto.h"

@@ -1,4 +1,6 @@
 // Outlining — a part of a graph as a FunctionDef; see function_from_graph in function.h.
+//
+// The opposite of inlining, as TF_GraphToFunction does it: its names for arguments, results and nodes, its messages.
 #include <stdio.h>
 
 #include "graph/function.h"
@@ -21,7 +23,7 @@ typedef struct {
 
 // ---------------------------------------- names
 
-// Arguments and results: small letters, digits and _, beginning with a letter.
+// Arguments and results: small letters, digits and _, beginning with a letter: TensorFlow's rule for names in an OpDef.
 static Status *normal_name(Outliner *o, Str name, Str *out) {
     char *text = arena_copy(&o->arena, name.p, name.n);
     NEED_MEMORY(text);
@@ -40,6 +42,7 @@ static Status *normal_name(Outliner *o, Str name, Str *out) {
     return OK;
 }
 
+// `names` holds 1 + the next number to try, so that a thousand nodes of one name don't try all numbers each.
 static Status *unique_name(Outliner *o, Str wanted, Str *out) {
     uintptr_t next = (uintptr_t)map_find(&o->names, wanted);
     Str name = wanted;
@@ -310,6 +313,7 @@ static Status *finish(Outliner *o, Function **out) {
     o->signature.description = o->spec->description;
     o->signature.name = o->spec->name;
     TRY(PROTO_ENCODE(FunctionDef, &o->def, &bytes));
+    // Of the definition under its plain name: the same body gets the same name in every process.
     if (o->spec->append_hash) {
         uint64_t hash = hash_bytes(bytes.p, bytes.n, 0);
         o->signature.name = str_format(&o->arena, "%.*s_%016llx", (int)o->spec->name.n, o->spec->name.p,

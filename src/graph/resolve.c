@@ -1,4 +1,7 @@
 // Resolving — from the types of a node's inputs and some attributes to all attributes and the types of its outputs.
+//
+// TensorFlow's rules and messages (NodeDefBuilder and node_def_util): inputs tell types and lengths, defaults fill the
+// rest, then limits are checked.
 #include "graph/build.h"
 
 enum { MAX_OUTPUTS = 1 << 20 };  // of one node; N comes from outside

@@ -1,4 +1,5 @@
-// Rewrite table — see rewrite.h. A type keeps the rows of its op from when it is made (graph/op.c).
+// Rewrite table — see rewrite.h. A type keeps the rows of its op from when it is made (graph/op.c), so that passes ask
+// a node and not the whole table.
 #include "graph/rewrite.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,8 @@
-// Shape rules — see shape_rule.h. A rule is read as it is applied: nothing is kept.
+// Shape rules — see shape_rule.h: the shape functions of known ops without a kernel, as patterns in text. A rule is
+// read as it is applied: nothing is kept, since each is applied a few times at import.
+//
+// Matching the inputs binds names to extents, ranks and shapes; the results are written with these names. A name that
+// is met again is merged, so that [m k], [k n] refuses what doesn't agree.
 #include "graph/shape_rule.h"
 
 #include <ctype.h>
@@ -166,22 +170,22 @@ static Status *read_term(Rule *r, int64_t *out) {
 static Status *read_extent(Rule *r, int64_t *out) {
     TRY(read_term(r, out));
     while (r->at < r->end && *r->at && strchr("+-*/<", *r->at)) {
-        char how = *r->at++;
+        char operation = *r->at++;
         int64_t right, left = *out;
         TRY(read_term(r, &right));
-        *out = how == '<' && (left == 0 || right == 0) ? 0 : UNKNOWN_DIM;
+        *out = operation == '<' && (left == 0 || right == 0) ? 0 : UNKNOWN_DIM;
         if (left < 0 || right < 0)
             continue;
-        NEED(how != '/' || right > 0, INVALID_ARGUMENT, "a size is divided by 0");
+        NEED(operation != '/' || right > 0, INVALID_ARGUMENT, "a size is divided by 0");
         bool large = false;
-        switch (how) {
+        switch (operation) {
         case '+': large = __builtin_add_overflow(left, right, out); break;
         case '-': *out = left - right; break;
         case '<': *out = left < right ? left : right; break;
         case '*': large = __builtin_mul_overflow(left, right, out); break;
         default: *out = left / right; break;
         }
-        NEED(!large && *out >= 0, INVALID_ARGUMENT, "a size of %lld %c %lld", (long long)left, how, (long long)right);
+        NEED(!large && *out >= 0, INVALID_ARGUMENT, "a size of %lld %c %lld", (long long)left, operation, (long long)right);
     }
     return OK;
 }

@@ -1,14 +1,19 @@
 // Shapes — see shapes.h: running a node's shape function, what is known of values, and functions that serve many ops.
+//
+// Inference runs when a node is built and again when folding has told more. What is found is merged with what is there:
+// knowledge only grows. Shapes are often computed (Shape, slices, Pack): `partial` of an op says what of such a vector
+// is known though no constant holds it, backwards through a few ops.
 #include "graph/shapes.h"
 
 #include "graph/needs.h"
 #include "graph/shape_rule.h"
 
+// Of the walk backwards: so many ops deep, so many ops in all; a Pack of Packs would else be exponential.
 enum { PARTIAL_DEPTH = 8, PARTIAL_BUDGET = 64 };
 
 // ---------------------------------------- known values
 
-// An op that hands on its only input: its output 0 is that very buffer, in that shape and type.
+// An op that passes on its only input: its output 0 is that very buffer, in that shape and type.
 static bool is_identity(const Node *node) {
     const Op *op = node->type->op;
     return op && (op->alias & BIT(0)) && op->flow == FLOW_NONE && op->shape == shape_unchanged && node->n_inputs == 1 &&
@@ -154,7 +159,8 @@ static Status *infer(Frame *frame, Node *node) {
     return OK;
 }
 
-// "<message> for '{{node a}} = Add[...](x, y)' with input shapes: [2], [3]."
+// TensorFlow's message, which its tests compare: "<message> for '{{node a}} = Add[...](x, y)' with input shapes: [2],
+// [3]."
 static Status *shape_error(Status *status, const Frame *frame, const Node *node) {
     AUTO(text) Text text = {0};
     text_format(&text, "%s for '{{node %.*s}} = %.*s(", status_message(status), NODE_ARGS(node));

@@ -1,4 +1,7 @@
 // Signature — see signature.h: the parser. Printing and checks of values are in signature_print.c.
+//
+// Arguments come before the attributes that they name, so their words are kept and resolved when all attributes are
+// known.
 #include "graph/signature.h"
 
 #include "base/map.h"

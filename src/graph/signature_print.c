@@ -1,4 +1,5 @@
-// Signature — see signature.h: printing, and the check of a value against its attribute.
+// Signature — see signature.h: printing, and the check of a value against its attribute. What is printed parses to the
+// same signature.
 #include "graph/notation.h"
 #include "graph/signature.h"
 

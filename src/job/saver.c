@@ -1,4 +1,9 @@
 // Saver — see saver.h.
+//
+// A checkpoint counts only when it is complete: its files are written under names of their own and renamed
+// (bundle_write.c), then the list ("checkpoint", TensorFlow's file) names it, and only then older ones are removed. So
+// a crash at any point leaves a list whose newest entries can be read. A save may run on another thread, one at a time:
+// the tensors are retained meanwhile.
 #include "job/saver.h"
 
 #include <math.h>
@@ -23,7 +28,7 @@ struct Saver {
     Arena arena;
     SaverPolicy policy;        // its texts lie in the arena
     CheckpointState state;
-    bool swept;                // what interrupted saves left has been removed
+    bool cleaned;                // what interrupted saves left has been removed
     Later *later;              // NULL: no save is under way
 };
 
@@ -60,7 +65,7 @@ static void add_literally(Text *out, Str path) {
     }
 }
 
-// The index goes first: what has none is no checkpoint.
+// The index goes first: what has none is no checkpoint, so a crash in between leaves no half of one to be restored.
 static void remove_checkpoint(Str prefix) {
     AUTO(text) Text index = {0};
     AUTO(text) Text data = {0};
@@ -75,11 +80,11 @@ static void remove_checkpoint(Str prefix) {
 }
 
 // What saves that were killed left under names of their own. There is no other process that saves here.
-static Status *sweep(Saver *saver) {
+static Status *remove_leftovers(Saver *saver) {
     AUTO(text) Text pattern = {0};
-    if (saver->swept)
+    if (saver->cleaned)
         return OK;
-    saver->swept = true;
+    saver->cleaned = true;
     add_literally(&pattern, saver->policy.folder);
     text_add(&pattern, STR("/*.tempstate*-*-*"));
     NEED_MEMORY(!pattern.failed);
@@ -218,7 +223,7 @@ static Status *save(Saver *saver, int64_t step, double metric, const NamedTensor
     TRY(path_of(saver, &prefix, saver->policy.name, ""));
     text_format(&prefix, "-%lld", (long long)step);
     NEED_MEMORY(!prefix.failed);
-    TRY(sweep(saver));
+    TRY(remove_leftovers(saver));
     Status *status = write_tensors(text_str(&prefix), metric, tensors, n);
     if (!status)
         status = make_known(saver, text_str(&prefix), metric);

@@ -1,4 +1,8 @@
 // Trainer — see trainer.h.
+//
+// A loop over steps with hooks: events, checkpoints by steps or seconds, the best metric, reasons to end. All state of
+// the training goes into the checkpoint with the variables (counters, random streams, the input's position), so that
+// one that was killed goes on as if it had not been.
 #include "job/trainer.h"
 
 #include <inttypes.h>
@@ -86,7 +90,8 @@ static Status *collect(const Trainer *t, NamedTensors *list) {
     return add_text(list, KEY_INPUT, &position);
 }
 
-// Events of steps that the checkpoint holds would never be written again.
+// Events are flushed first: those of steps that the checkpoint holds would never be written again, as a training that
+// is resumed begins behind them.
 static Status *save(Trainer *t, bool later) {
     if (t->events)
         TRY(event_writer_flush(t->events));

@@ -1,4 +1,8 @@
 // GraphVariables — see variables.h.
+//
+// Variables are found by their nodes (VarHandleOp, and nodes with a reference as output), and get nodes that read and
+// assign them; several nodes of one shared_name are one variable. Values go in and out through a session, as they do
+// for any client.
 #include "job/variables.h"
 
 #include <fnmatch.h>

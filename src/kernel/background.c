@@ -1,4 +1,7 @@
-// Background — see background.h.
+// Background — see background.h: who works for a session between its steps (prefetching data sets), and how closing it
+// waits for them.
+//
+// A count under a lock: who begins is counted in unless the session is closed, and closing waits for the last to leave.
 #include "kernel/background.h"
 
 #include <stdlib.h>
@@ -44,6 +47,7 @@ void background_end(Background *background) {
     mutex_unlock(&background->lock);
 }
 
+// Refuse first, then cancel: else one could begin that nobody cancels. Without the lock, since cancelling calls back.
 void background_close(Background *background) {
     mutex_lock(&background->lock);
     background->closed = true;

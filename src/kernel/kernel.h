@@ -109,7 +109,8 @@ FALLIBLE Status *prepare_cleanup(Prepare *p, void (*fn)(void *), void *arg);
 // The value of integer host input i, element j; only where its data is known.
 int64_t prepare_input_int(const Prepare *p, int i, int64_t j);
 
-// Opening — makes the state of one node in one session.
+// Opening — makes the state of one node in one session. Where it fails the machine closes all the same: `close` lets go of
+// what `open` had filled by then, and finds zeros elsewhere.
 struct Opening {
     const Node *node;
     Str name;                     // of the node in the session's graph: of one name there is one state

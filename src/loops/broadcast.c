@@ -1,4 +1,9 @@
-// Broadcast — see broadcast.h.
+// Broadcast — see broadcast.h: a binary op over shapes that differ, as runs of one elementwise loop.
+//
+// Neighbouring dimensions that both inputs walk in the same way become one, so most broadcasts come down to one or two
+// dimensions (a matrix and a row, a matrix and a column). The innermost is the run of the elementwise loop; the others
+// are walked by an odometer. Runs below TUNED_BROADCAST_RUN cost more to call than to copy: rows of both inputs are
+// laid into tiles first.
 #include "loops/broadcast.h"
 
 #include <string.h>
@@ -8,6 +13,7 @@
 
 enum { TILE = 1024 };
 
+// A stride of 0 repeats: extents of 1, and dimensions that the shape doesn't have.
 static void strides_against(const Shape *shape, const Shape *out, int64_t *step) {
     int64_t stride = 1;
     for (int i = out->rank - 1, j = shape->rank - 1; i >= 0; i--, j--) {
@@ -36,6 +42,8 @@ void broadcast_prepare(const Shape *a, const Shape *b, const Shape *out, Broadca
         dims[n] = extent, walk_a[n] = step_a[i], walk_b[n] = step_b[i];
         n++;
     }
+    // Units of about TUNED_BROADCAST_PIECE elements: long runs are cut, short ones grouped. By shape alone, so that the
+    // bits don't depend on threads.
     plan->inner = n ? dims[0] : 1;
     plan->sa = n ? walk_a[0] : 1;
     plan->sb = n ? walk_b[0] : 1;
@@ -56,7 +64,8 @@ void broadcast_prepare(const Shape *a, const Shape *b, const Shape *out, Broadca
     plan->units = elements ? div_up(plan->rows, plan->group) * plan->cuts : 0;
 }
 
-// Where a row begins in each input, kept as an odometer.
+// Where a row begins in each input, kept as an odometer: a division for each dimension once a unit, additions from
+// there.
 typedef struct {
     int64_t index[MAX_RANK], a, b;
 } Position;

@@ -1,4 +1,7 @@
-// Cast — see cast.h.
+// Cast — see cast.h: every type to every other in at most three loops.
+//
+// A table of all pairs of real types (level/cast.c); half and bfloat16 go through float, complex types through their
+// real part. The steps of a pair run tile by tile, so that what lies between them stays in L1.
 #include "loops/cast.h"
 
 #include <string.h>
@@ -70,6 +73,7 @@ typedef struct {
     ConvertFn to_real, from_real;  // NULL: it is that type itself
 } Path;
 
+// The type that a type is cast through: itself, the float of a 16-bit float, the part of a complex.
 static bool path_of(DType dtype, const LoopTable *table, Path *out) {
     *out = (Path){0};
     switch (dtype) {
@@ -97,7 +101,8 @@ static ConvertFn mover_of(size_t size) {
     return size == 1 ? move_1 : size == 2 ? move_2 : size == 4 ? move_4 : size == 8 ? move_8 : move_16;
 }
 
-// Casts that must not go through a real number.
+// Casts that must not go through a real number: a complex value keeps its imaginary part, and is true if either is not
+// 0.
 static ConvertFn direct(DType from, DType to) {
     if (from == to)
         return mover_of(dtype_size(from));
@@ -140,6 +145,7 @@ bool cast_find(DType from, DType to, CastLoop *out) {
     return true;
 }
 
+// Elements: two tiles of 8 bytes are 8 KiB.
 enum { TILE = 512 };
 
 void cast_run(const CastLoop *loop, const void *in, void *out, int64_t n) {

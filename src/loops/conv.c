@@ -1,4 +1,9 @@
-// Convolutions — patches of the input laid out as rows, then matrix products. See window.h.
+// Convolutions — patches of the input laid out as rows (im2col), then matrix products. See window.h.
+//
+// A block of output pixels at a time, so that its patches stay in the second cache; a whole im2col matrix would be the
+// input nine times over for 3x3. The gradient of the input is the same walked back: products, then rows of patches
+// added to where they came from (col2im). The filter's gradient is a product of the patches, transposed, with dy. What
+// takes over from here where it is faster is oneDNN (onednn.c) or Winograd (winograd.c).
 #include <string.h>
 
 #include "base/checked.h"
@@ -6,12 +11,14 @@
 #include "loops/tuning.h"
 #include "loops/window.h"
 
+// A convolution by 1x1 in steps of 1: pixels are the rows already.
 static bool is_plain(const WindowShape *s) {
     return s->filter_d == 1 && s->filter_h == 1 && s->filter_w == 1 && s->stride_d == 1 && s->stride_h == 1 &&
            s->stride_w == 1 && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0 && s->out_d == s->in_d &&
            s->out_h == s->in_h && s->out_w == s->in_w;
 }
 
+// To a few channels a product has too few columns to fill a vector: there the loop goes along the window instead.
 bool conv_is_narrow(const WindowShape *shape) {
     enum { SHORT = 16 };
     WindowShape s = window_in_depth(shape);
@@ -35,6 +42,7 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
     int64_t positions = shape->filter_d * shape->filter_h * shape->filter_w;
     int64_t image = shape->out_d * shape->out_h * shape->out_w, depth = positions * channels;
     p.pixels_each = image, p.positions = positions;
+    // Positions of the filter in groups of at least 48 rows: fewer would leave the product's tiles half empty.
     if (pass == CONV_FILTER) {
         p.group_positions = min_i64(max_i64(1, positions), max_i64(1, div_up(48, max_i64(1, channels))));
         depth = p.group_positions * channels;
@@ -48,6 +56,7 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
     p.cut = group_out;
     if (pass == CONV_FORWARD)
         p.units = shape->batch * p.blocks;
+    // By images: windows overlap, so two units of one image would add to the same pixels.
     else if (pass == CONV_INPUT)
         p.units = shape->batch;
     else {
@@ -70,6 +79,7 @@ bool conv_prepare(ConvPass pass, DType dtype, const WindowShape *shape, ConvPlan
 typedef struct {
     int64_t front, top, left;
 } Corner;
+// Where the window of an output pixel begins in the input, padding included: it may lie outside.
 static Corner corner_of(const WindowShape *s, int64_t pixel) {
     int64_t row = pixel / s->out_w, layer = row / s->out_h;
     return (Corner){layer * s->stride_d - s->pad_front, row % s->out_h * s->stride_h - s->pad_top,
@@ -83,6 +93,7 @@ static int64_t input_row(const WindowShape *s, const Corner *corner, int64_t row
 }
 
 // Rows of patches of output pixels [from, to) of one image: positions [first, last) of the window, `channels` from c0.
+// Neighbours in a row of the window are neighbours in memory: inside of the image they are one copy.
 static void patches(const ConvPlan *plan, const char *image, int64_t c0, int64_t channels, int64_t from, int64_t to,
                     int64_t first, int64_t last, char *out) {
     const WindowShape *s = &plan->shape;
@@ -114,7 +125,7 @@ static void patches(const ConvPlan *plan, const char *image, int64_t c0, int64_t
 
 enum { MOST_LANES = 16 };
 
-// The filter with its output channels first.
+// The filter with its output channels first, as the loop along the window reads it.
 static void turn_filter(const ConvPlan *plan, const void *filter, void *out) {
     int64_t depth = plan->positions * plan->shape.in_c, outs = plan->shape.out_c;
     for (int64_t o = 0; o < outs; o++)
@@ -191,7 +202,7 @@ void conv_forward(const ConvPlan *plan, const void *x, const void *filter, const
     }
 }
 
-// Adds rows of patches back to where they came from.
+// Adds rows of patches back to where they came from (col2im).
 static void scatter(const ConvPlan *plan, const char *rows, int64_t c0, int64_t channels, int64_t from, int64_t to,
                     char *image) {
     const WindowShape *s = &plan->shape;
@@ -257,6 +268,7 @@ void conv_filter(const ConvPlan *plan, const void *x, const void *dy, void *d_fi
         char *to = (char *)d_filter + (begin * in_c * s->out_c + g * out_c + column) * size;
         GemmShape product = {.m = depth, .n = columns, .k = 0, .ta = true, .lda = depth, .ldb = s->out_c,
                              .ldc = s->out_c};
+        // Nothing to sum: the product of depth 0 writes the zeros.
         if (s->batch * image == 0)
             gemm_at_once(plan->dtype, &product, rows, dy, to, scratch);
         for (int64_t n = 0; n < s->batch; n++)

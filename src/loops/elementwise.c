@@ -1,4 +1,7 @@
 // Elementwise — finding the loop of an op for a type, and running it on types that are computed on as another.
+//
+// The rows of unary.def, binary.def and compare.def give each op its number and its kind; the loops themselves are
+// compiled once for each CPU level (level/elementwise_*.c) and found by type and number.
 #include "loops/elementwise.h"
 
 #include "base/checked.h"
@@ -35,6 +38,7 @@ static const ElementwiseOp *const all_rows[] = {
 #include "loops/elementwise_undef.h"
 };
 
+// An estimate of an element's arithmetic, from which costs are made: whether threads help, what fusing saves.
 int elementwise_picoseconds(const ElementwiseOp *op, const ElementwiseLoop *loop) {
     if (!op)
         return 0;
@@ -56,6 +60,7 @@ int elementwise_picoseconds(const ElementwiseOp *op, const ElementwiseLoop *loop
 static const struct {
     const char *name;
     const ElementwiseOp *op;
+// Other names of the same loops: TensorFlow renamed some ops and kept the old ones.
 } twins[] = {
     {"AddV2", &elementwise_Add},           {"RealDiv", &elementwise_Div},
     {"Inv", &elementwise_Reciprocal},      {"InvGrad", &elementwise_ReciprocalGrad},
@@ -80,6 +85,9 @@ const ElementwiseOp *elementwise_at(int index) {
 // same sign, since quotients, comparisons and extremes look at it.
 // ---- small integers, to and from the 32-bit type of the same sign ----
 
+// Small integers, to and from the 32-bit type of the same sign. Sums, products and shifts that wrap have the same low
+// bits in 32 bits as in 8 or 16, so storing just cuts. Of the same sign, since quotients, comparisons and extremes look
+// at it.
 #define WIDEN(name, From, To)                                       \
     static void name(const void *from, void *to, int64_t n) {       \
         const From *p = from;                                       \
@@ -164,6 +172,7 @@ SelectFn elementwise_select(size_t element_size) {
 // The compute type has 4 bytes here: only half, bfloat16 and small integers are converted.
 enum { TILE = 1024 };  // elements: three tiles are 12 KiB of the first cache, which has 32 or 48
 
+// A scalar operand is widened once, not once a tile.
 static int64_t run_converted(const ElementwiseLoop *loop, const char *a, const char *b, char *out, int64_t n,
                              int64_t sa, int64_t sb) {
     _Alignas(64) uint32_t tile_a[TILE], tile_b[TILE], tile_out[TILE];

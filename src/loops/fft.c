@@ -1,4 +1,9 @@
 // Fft — see fft.h. The passes are in level/fft.c.
+//
+// Stockham's mixed-radix transform: each pass sorts as it goes, so there is no bit reversal; radix 4 first, then 2, 3,
+// 5 and other primes. Lengths with a prime factor of 64 or more go by Bluestein's algorithm, a convolution of a power
+// of two, so every length takes O(n log n). Several rows are transformed side by side (`lanes`): a pass is vectorised
+// over them.
 #include "loops/fft.h"
 
 #include <math.h>
@@ -7,6 +12,7 @@
 #include "base/checked.h"
 #include "loops/level/table.h"
 
+// A pass over a prime p takes p multiplications an element; from here on Bluestein's three transforms take its place.
 enum { LARGE_PRIME = 64 };   // a pass over a prime p takes p multiplications an element
 
 static const double TURN = 6.283185307179586476925286766559;
@@ -33,6 +39,7 @@ static int64_t factors(int64_t n, FftPlan *plan) {
     return largest;
 }
 
+// A power of two that holds the linear convolution of two sequences of n: 2 n - 1 at least.
 static int64_t wide_of(int64_t n) {
     int64_t wide = 4;
     while (wide < 2 * n)
@@ -40,6 +47,7 @@ static int64_t wide_of(int64_t n) {
     return wide;
 }
 
+// 0 for what can't be transformed. MOST bounds the tables.
 size_t fft_plan_bytes(int64_t n, bool is_double) {
     enum { MOST = 1 << 28 };
     FftPlan plan;
@@ -65,6 +73,7 @@ static void prepare_chirp(FftPlan *plan, char *memory) {
     fft_prepare(wide, plan->is_double, memory + round_up(sizeof *inner, 64), inner);
     plan->inner = inner;
     for (int64_t k = 0; k < n; k++) {
+        // k * k modulo 2 n before it becomes an angle: the cosine of a large argument would lose the low bits.
         double angle = TURN * (double)(k * k % (2 * n)) / (double)(2 * n);
         put(plan->chirp, plan->is_double, k, cos(angle), -sin(angle));
     }
@@ -75,6 +84,7 @@ static void prepare_chirp(FftPlan *plan, char *memory) {
     }
 }
 
+// In double, then rounded: errors of the roots add up over the passes.
 void fft_roots(int64_t n, bool is_double, void *out) {
     for (int64_t k = 0; k < n; k++)
         put(out, is_double, k, cos(TURN * (double)k / (double)n), -sin(TURN * (double)k / (double)n));

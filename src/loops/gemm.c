@@ -1,4 +1,9 @@
 // Gemm — see gemm.h. Cuts products into units; 16-bit floats are widened, a unit at a time.
+//
+// After K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008: register tiles in
+// level/gemm_tile.h, blocks for the caches in level/gemm_blocks.h. Here is the choice of the way by shape: packing pays
+// only where what is packed is read often enough. The choice depends on the whole product's shape, never on how it is
+// cut, so that the bits are the same on any number of threads.
 #include "loops/gemm.h"
 
 #include <string.h>
@@ -41,6 +46,8 @@ static bool packs_right(const GemmShape *g, size_t size, double bytes) {
     return bytes > t->gemm_pack_bytes && g->m >= (apart ? t->gemm_pack_rows_apart : t->gemm_pack_rows);
 }
 
+// GEMM_ROW: one row times b as it lies. GEMM_DOTS: both factors lie along k. GEMM_TURNED: the transposed product is
+// computed, where b is narrow. GEMM_SHALLOW: few rows, large b, read in place. Else tiles, with b packed or not.
 static GemmWay choose_way(const GemmShape *g, size_t size) {
     bool along_k = (!g->ta || g->lda == 1) && (g->tb || g->ldb == 1);
     if (g->m == 1 && !g->tb && g->n >= 4)
@@ -63,6 +70,7 @@ size_t gemm_most_scratch(void) {
     return (TUNED_GEMM_DEPTH * GEMM_GROUP + 8) * sizeof(double) + TUNED_GEMM_BLOCK_BYTES;
 }
 
+// For convolutions, whose units are products already.
 void gemm_at_once(DType dtype, const GemmShape *shape, const void *a, const void *b, void *c, void *scratch) {
     bool wide = dtype == DT_double;
     loops_table()->gemm[wide ? TYPE_F64 : TYPE_F32](shape, choose_way(shape, wide ? 8 : 4), a, b, c, scratch);
@@ -82,6 +90,7 @@ static int64_t part_columns(const GemmPlan *plan) {
 
 // By columns, where each part packs its own share of b; by rows where a is the longer one, or has to be packed for each
 // part.
+// Two units a thread, so that one that begins late costs half a unit.
 static void cut(GemmPlan *p, int64_t wanted) {
     const GemmShape *s = &p->shape;
     bool by_rows = s->n < wanted * GEMM_PANEL || (s->ta ? s->m >= s->n : s->m >= 8 * s->n);
@@ -104,11 +113,14 @@ bool gemm_prepare(DType dtype, const GemmShape *shape, int64_t batch, int64_t st
     p.way = choose_way(shape, size);
     double work = (double)shape->m * (double)shape->n * (double)shape->k;
     if (threads > 1 && batch < threads && work > TUNED_GEMM_CUT)
+        // Two units a thread, which evens out threads that begin late.
         cut(&p, 2 * threads);
     p.units = batch * p.cuts_m * p.cuts_n;
     GemmShape unit = *shape;
     unit.m = part_rows(&p), unit.n = min_i64(shape->n, part_columns(&p));
     p.packed = p.scratch = pack_bytes(&unit, p.way, size);
+    // Room for the factors as floats: sums of 16-bit floats in 16 bits would lose all but the first few bits, and
+    // TensorFlow sums in float, too.
     if (is_sixteen(dtype)) {
         size_t m = (size_t)unit.m, n = (size_t)unit.n, k = (size_t)shape->k;
         p.scratch += round_up((m * k + k * n + m * n + n) * 4 + 256, 64);

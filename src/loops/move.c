@@ -1,4 +1,8 @@
 // Move — the copy engine and the views that ops mean. See move.h.
+//
+// Transpose, slice, broadcast, tile, reverse and their gradients are all one copy between two sets of strides. It is
+// normalised (dimensions sorted by where they write, neighbours joined), and what is left innermost decides how it
+// runs: memcpy of runs, fills, blocks transposed in registers, or element by element.
 #include "loops/move.h"
 
 #include <string.h>
@@ -24,7 +28,7 @@ static void swap_dims(CopyPlan *p, int i, int j) {
 }
 
 // The innermost dimension is the one that writes neighbours; dimensions that go on where their inner neighbour ends
-// join.
+// join. Writing in order matters more than reading: a line that is written in parts is fetched first.
 static void normalise(CopyPlan *p) {
     for (int i = 1; i < p->rank; i++)
         for (int j = i; j > 0 && swaps_better(p, j - 1, j); j--)
@@ -104,6 +108,7 @@ static void strided(const CopyPlan *p, const char *in, char *out) {
     }
 }
 
+// By element size: the types don't matter to a copy.
 static TransposeFn transpose_of(size_t size) {
     const TransposeFn *all = loops_table()->transpose;
     return size == 1 ? all[0] : size == 2 ? all[1] : size == 4 ? all[2] : size == 8 ? all[3] : size == 16 ? all[4]
@@ -224,6 +229,7 @@ void copy_broadcast(const Shape *in, const Shape *out, size_t size, CopyPlan *pl
     copy_prepare(out->rank, out->dims, from, to, size, plan);
 }
 
+// Two dimensions for each: the repetition, which reads again from the start, and the extent.
 void copy_tile(const Shape *in, const int64_t *multiples, size_t size, CopyPlan *plan) {
     int64_t dims[COPY_RANK], from[COPY_RANK], to[COPY_RANK], read = 1, write = 1;
     for (int i = in->rank - 1; i >= 0; i--) {
@@ -234,6 +240,7 @@ void copy_tile(const Shape *in, const int64_t *multiples, size_t size, CopyPlan 
     copy_prepare(2 * in->rank, dims, from, to, size, plan);
 }
 
+// Negative strides, from the last element on.
 void copy_reverse(const Shape *in, uint32_t axes, size_t size, CopyPlan *plan) {
     int64_t from[MAX_RANK], to[MAX_RANK], offset = 0;
     row_major(in, to);

@@ -1,4 +1,7 @@
 // Norm — see norm.h. The rows are in level/window_rows.h; here are the factors by channel.
+//
+// A batch normalisation is y = a x + b with two factors a channel, and its gradient dx = a dy + b x + d with three, all
+// computed in double from sums. So both passes over memory are one multiplication and one addition an element.
 #include "loops/norm.h"
 
 #include <math.h>
@@ -39,6 +42,8 @@ void cross_entropy_rows(DType dtype, const void *logits, const void *labels, con
     loops_table()->softmax->cross_entropy[slot(dtype)](logits, labels, factor, loss, gradient, rows, n);
 }
 
+// TensorFlow's CPU kernel fails for a label out of range; the row is NaN all the same, since the op may only report it
+// after other rows were written.
 static void spoil_row(DType dtype, void *loss, void *gradient, int64_t r, int64_t n) {
     put(dtype, loss, r, (double)NAN);
     for (int64_t i = r * n; i < (r + 1) * n; i++)
@@ -80,6 +85,8 @@ void batch_norm_moments(DType dtype, const void *x, const void *y, const void *s
 
 void batch_norm_statistics(DType dtype, const double *sums, const void *shift, int64_t rows, int64_t channels,
                            void *mean, void *variance) {
+    // sums are of x - shift: with a shift near the mean the difference of two large numbers loses nothing. fmax:
+    // rounding may give a variance below 0.
     double n = rows > 0 ? (double)rows : 1;
     for (int64_t c = 0; c < channels; c++) {
         double first = sums[c] / n, second = sums[channels + c] / n;
@@ -127,6 +134,7 @@ size_t local_response_work(DType dtype, int64_t channels) {
     return 3 * (size_t)channels * width(dtype);
 }
 
+// A radius beyond the channels adds nothing.
 void local_response_rows(DType dtype, const void *x, void *y, void *work, int64_t rows, int64_t channels,
                          int64_t radius, double bias, double alpha, double beta) {
     radius = min_i64(radius, channels);

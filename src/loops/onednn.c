@@ -1,4 +1,8 @@
 // oneDNN — see onednn.h. An op is a primitive for the wanted number of threads and its twin for one.
+//
+// How many threads are free is known only when the op runs; a primitive's work is laid out for a number of threads when
+// it is made. So there are two, which share the layout of the weights. What the library refuses, or would compute by
+// its reference loops, is NULL here, and the caller takes the loops of this folder.
 #include "loops/onednn.h"
 
 #include "loops/onednn_internal.h"
@@ -36,7 +40,8 @@ const char *onednn_name(const OnednnOp *op) { return (void)op, ""; }
 
 enum { ARG_A, ARG_B, ARG_BIAS, ARG_OUT, ARG_SCRATCH, ARGS };
 
-// The memory objects of one run: an op keeps a set, a second thread that comes meanwhile makes its own.
+// The memory objects of one run: an op keeps a set, so that a run makes none; a second thread that comes meanwhile
+// makes its own.
 typedef struct {
     dnnl_memory_t memory[ARGS];
 } MemorySet;
@@ -71,6 +76,7 @@ bool onednn_has_threads(void) {
     return lib && lib->patched;
 }
 
+// "ref" implementations are plain loops for comparison; this folder's are better.
 static bool is_fast(const char *name) {
     return name && !strstr(name, "ref");
 }
@@ -79,6 +85,7 @@ static bool is_gemm(const char *name) {
     return name && !strncmp(name, "gemm:", 5) && is_fast(name);
 }
 
+// Bias, sum and activation inside of the library's kernel save a pass over the result.
 static bool append_epilogue(const Onednn *lib, dnnl_post_ops_t post, const Epilogue *epilogue) {
     if (epilogue->sum && !append_sum(lib, post))
         return false;
@@ -100,6 +107,8 @@ static dnnl_primitive_attr_t make_attr(const Onednn *lib, const Epilogue *epilog
     dnnl_post_ops_t post = NULL;
     if (lib->dnnl_primitive_attr_create(&attr) != dnnl_success)
         return NULL;
+    // Scratch is the caller's (from the step's arena); the library's own would be one block for all threads, or one
+    // each.
     bool good = lib->dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success;
     if (good && epilogue && (epilogue->sum || epilogue->activation)) {
         good = lib->dnnl_post_ops_create(&post) == dnnl_success && append_epilogue(lib, post, epilogue) &&
@@ -113,6 +122,7 @@ static dnnl_primitive_attr_t make_attr(const Onednn *lib, const Epilogue *epilog
     return NULL;
 }
 
+// Without addresses: those are set before each run.
 static bool make_memories(const Onednn *lib, const OnednnOp *op, const Variant *variant, MemorySet *set) {
     for (int i = 0; i < ARGS; i++) {
         const Layout *layout = i == ARG_SCRATCH ? variant->scratch : op->layout[i];
@@ -192,7 +202,8 @@ static bool make_reorder(const Onednn *lib, OnednnOp *op, int variant) {
 // One variant: describes and makes its primitive.
 typedef bool MakeVariant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]);
 
-// Makes both variants, the one for many threads first. Gives the op back, or frees it where something failed.
+// Makes both variants, the one for many threads first: it chooses the layout of the weights, which the other has to
+// take. Gives the op back, or frees it where something failed.
 static OnednnOp *finish_op(const Onednn *lib, OnednnOp *op, bool good, MakeVariant *make, const void *what) {
     char ignored[64];
     good = good && lib->dnnl_stream_create(&op->stream, lib->engine, dnnl_stream_default_flags) == dnnl_success;
@@ -218,6 +229,7 @@ static OnednnOp *finish_op(const Onednn *lib, OnednnOp *op, bool good, MakeVaria
     return op;
 }
 
+// Without the patched OpenMP slots it is one thread (onednn_library.c).
 static OnednnOp *new_op(const Onednn *lib, const int names[3], const Epilogue *epilogue, int weights, int threads) {
     OnednnOp *op = calloc(1, sizeof *op);
     if (!op)
@@ -236,7 +248,7 @@ typedef struct {
     ConvPass pass;
     const WindowShape *window;
     const Epilogue *epilogue;
-} ConvWish;
+} ConvRequest;
 
 // Volumes have a dimension more, in front of the others.
 static bool is_deep(const WindowShape *s) {
@@ -270,13 +282,13 @@ static const struct {
     [CONV_FILTER] = {{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}, ARG_A, ARG_B, ARG_OUT},
 };
 
-static bool conv_layouts(const Onednn *lib, OnednnOp *op, const ConvWish *wish) {
-    const WindowShape *s = wish->window;
+static bool conv_layouts(const Onednn *lib, OnednnOp *op, const ConvRequest *request) {
+    const WindowShape *s = request->window;
     dnnl_dims_t x = {s->batch, s->in_c}, y = {s->batch, s->out_c}, bias = {s->out_c};
     int rank = with_extents(s, x, 2, s->in_d, s->in_h, s->in_w);
     with_extents(s, y, 2, s->out_d, s->out_h, s->out_w);
     dnnl_format_tag_t pixels = is_deep(s) ? dnnl_ndhwc : dnnl_nhwc;
-    int at_x = conv_roles[wish->pass].x, at_y = conv_roles[wish->pass].y;
+    int at_x = conv_roles[request->pass].x, at_y = conv_roles[request->pass].y;
     op->layout[at_x] = layout_by_tag(lib, rank, x, pixels);
     op->layout[at_y] = layout_by_tag(lib, rank, y, pixels);
     op->plain = filter_layout(lib, s, true);
@@ -299,17 +311,18 @@ static void conv_steps(const WindowShape *s, ConvLayouts *c) {
                  beyond(s->in_w, s->out_w, s->filter_w, s->stride_w, s->dilation_w, s->pad_left));
 }
 
+// "any" lets the library choose the layout of the filter; backward passes are described by a forward one, its hint.
 static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {
-    const ConvWish *wish = what;
-    Layout *any = filter_layout(lib, wish->window, false), *found = op->layout[op->weights];
-    ConvLayouts c = {.x = op->layout[conv_roles[wish->pass].x], .y = op->layout[conv_roles[wish->pass].y],
+    const ConvRequest *request = what;
+    Layout *any = filter_layout(lib, request->window, false), *found = op->layout[op->weights];
+    ConvLayouts c = {.x = op->layout[conv_roles[request->pass].x], .y = op->layout[conv_roles[request->pass].y],
                      .filter = any};
-    conv_steps(wish->window, &c);
-    dnnl_primitive_attr_t plain = make_attr(lib, NULL), attr = make_attr(lib, wish->epilogue);
+    conv_steps(request->window, &c);
+    dnnl_primitive_attr_t plain = make_attr(lib, NULL), attr = make_attr(lib, request->epilogue);
     dnnl_primitive_desc_t hint = NULL, pd = NULL;
     bool good = any && plain && attr;
     // The forward twin may have another filter layout: it is only asked about the geometry.
-    if (good && wish->pass != CONV_FORWARD) {
+    if (good && request->pass != CONV_FORWARD) {
         char ignored[64];
         hint = describe_conv(lib, CONV_FORWARD, &c, plain, NULL, is_fast, ignored);
         good = hint != NULL;
@@ -317,7 +330,7 @@ static bool conv_variant(const Onednn *lib, OnednnOp *op, Variant *variant, cons
     c.filter = found ? found : any;
     c.bias = op->layout[ARG_BIAS];
     if (good)
-        pd = describe_conv(lib, wish->pass, &c, attr, hint, is_fast, name);
+        pd = describe_conv(lib, request->pass, &c, attr, hint, is_fast, name);
     good = pd && finish_variant(lib, op, variant, pd);
     if (pd)
         lib->dnnl_primitive_desc_destroy(pd);
@@ -354,9 +367,9 @@ OnednnOp *onednn_conv(ConvPass pass, const WindowShape *shape, const Epilogue *e
     const Onednn *lib = onednn_library();
     if (!lib || !is_sane(shape))
         return NULL;
-    ConvWish wish = {pass, shape, pass == CONV_FORWARD ? epilogue : NULL};
-    OnednnOp *op = new_op(lib, conv_roles[pass].names, wish.epilogue, conv_roles[pass].filter, threads);
-    return op ? finish_op(lib, op, conv_layouts(lib, op, &wish), conv_variant, &wish) : NULL;
+    ConvRequest request = {pass, shape, pass == CONV_FORWARD ? epilogue : NULL};
+    OnednnOp *op = new_op(lib, conv_roles[pass].names, request.epilogue, conv_roles[pass].filter, threads);
+    return op ? finish_op(lib, op, conv_layouts(lib, op, &request), conv_variant, &request) : NULL;
 }
 
 // ---- matrix products ----
@@ -366,7 +379,7 @@ typedef struct {
     const GemmShape *shape;
     bool pack;
     const Epilogue *epilogue;
-} ProductWish;
+} ProductRequest;
 
 static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int64_t columns, int64_t ld,
                              bool transposed) {
@@ -376,7 +389,7 @@ static Layout *matrix_layout(const Onednn *lib, int64_t batch, int64_t rows, int
     return batch == 1 ? layout_by_steps(lib, 2, one, one_steps) : layout_by_steps(lib, 3, many, many_steps);
 }
 
-static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *w) {
+static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductRequest *w) {
     const GemmShape *s = w->shape;
     dnnl_dims_t row = {1, s->n}, rows = {1, 1, s->n};
     op->layout[ARG_A] = matrix_layout(lib, w->batch, s->m, s->k, s->lda, s->ta);
@@ -391,8 +404,9 @@ static bool product_layouts(const Onednn *lib, OnednnOp *op, const ProductWish *
            (!op->names[ARG_BIAS] || op->layout[ARG_BIAS]);
 }
 
-// The first implementation offered copies the right matrix before each product, the other one does not.
-static bool is_copied_in_vain(const ProductWish *w) {
+// Whether the first implementation that is offered copies the right matrix before each product, as the other one does
+// not: by measurement (tuning.def), for the library doesn't tell.
+static bool is_copied_in_vain(const ProductRequest *w) {
     const Tuning *t = tuning();
     const GemmShape *s = w->shape;
     double elements = (double)s->k * (double)s->n;
@@ -404,7 +418,7 @@ static bool is_copied_in_vain(const ProductWish *w) {
 }
 
 static bool product_variant(const Onednn *lib, OnednnOp *op, Variant *variant, const void *what, char name[64]) {
-    const ProductWish *w = what;
+    const ProductRequest *w = what;
     dnnl_dims_t dims = {w->shape->k, w->shape->n};
     Layout *any = op->layout[ARG_B] ? NULL : layout_by_tag(lib, 2, dims, dnnl_format_tag_any);
     const Layout *b = any ? any : op->layout[ARG_B];
@@ -431,10 +445,10 @@ OnednnOp *onednn_matmul(int64_t batch, const GemmShape *shape, const Epilogue *e
         k > MOST_EXTENT)
         return NULL;
     const int names[3] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    ProductWish wish = {batch, shape, pack && batch == 1, epilogue};
+    ProductRequest request = {batch, shape, pack && batch == 1, epilogue};
     OnednnOp *op = new_op(lib, names, epilogue, ARG_B, threads);
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): finish_op gives it back or frees it
-    return op ? finish_op(lib, op, product_layouts(lib, op, &wish), product_variant, &wish) : NULL;
+    return op ? finish_op(lib, op, product_layouts(lib, op, &request), product_variant, &request) : NULL;
 }
 
 // ---- running ----
@@ -495,6 +509,7 @@ bool onednn_pack(const OnednnOp *op, const void *plain, void *packed) {
     return good;
 }
 
+// The flag, not a lock: who finds the set in use doesn't wait.
 static bool execute(const Onednn *lib, OnednnOp *op, Variant *variant, void *const data[ARGS]) {
     MemorySet own = {0}, *set = &variant->spare;
     bool borrowed = !atomic_flag_test_and_set_explicit(&variant->busy, memory_order_acquire), good = true;

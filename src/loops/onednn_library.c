@@ -22,6 +22,7 @@
 
 // ---- what stands in for libgomp ----
 
+// What a parallel region shares: libgomp's team, as far as the library needs it.
 typedef struct {
     int n;
     void (*fn)(void *);
@@ -45,6 +46,7 @@ static void team_member(void *arg, int id, int n) {
     team_here = NULL, id_here = 0;
 }
 
+// Nested regions, and those wider than the gang, run on one thread: that is what OMP_NESTED=false does.
 static void our_parallel(void (*fn)(void *), void *arg, unsigned n, unsigned flags) {
     (void)flags;
     int wanted = n ? (int)n : threads_here;
@@ -60,6 +62,7 @@ static void our_parallel(void (*fn)(void *), void *arg, unsigned n, unsigned fla
     gang_run(gang_here, team_member, &team);
 }
 
+// Spins first: threads of a region arrive within a microsecond of each other, unless one was taken off its CPU.
 static void our_barrier(void) {
     Team *team = team_here;
     if (!team || team->n < 2)
@@ -106,6 +109,7 @@ typedef struct {
     bool foreign;   // another function of an OpenMP library is called, too
 } Slots;
 
+// All relocations of OpenMP functions must be known ones, once each: any other means a version that works differently.
 static void look_at(const struct link_map *map, const ElfW(Rela) *rows, size_t n, const ElfW(Sym) *symbols,
                     const char *names, Slots *slots) {
     for (size_t i = 0; i < n; i++) {
@@ -124,6 +128,7 @@ static void look_at(const struct link_map *map, const ElfW(Rela) *rows, size_t n
     }
 }
 
+// The dynamic section as the loader mapped it; its pointers have been relocated by glibc.
 static Slots find_slots(const struct link_map *map) {
     Slots slots = {0};
     const ElfW(Sym) *symbols = NULL;
@@ -168,6 +173,8 @@ static int find_relro(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
+// The slots are in the part that the loader made read-only (RELRO, since it was bound at once): writable for the moment
+// of the change.
 static bool patch(void *handle) {
     struct link_map *map;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
@@ -213,6 +220,7 @@ static void *open_by_name(int mode) {
 }
 
 static void open_library(void) {
+    // NOLOAD tells whether it is there already: then somebody else's code may be in it, and its slots are left alone.
     void *shared = open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     void *handle = shared ? shared : open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) {
@@ -241,6 +249,7 @@ const Onednn *onednn_library(void) {
     return opened ? &library : NULL;
 }
 
+// Nested calls give back what they found.
 OnednnScope onednn_begin(int threads, Gang *gang) {
     OnednnScope scope = {.saved_threads = threads_here, .saved_gang = gang_here};
     threads_here = threads, gang_here = gang;

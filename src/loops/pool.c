@@ -1,4 +1,8 @@
 // Pooling — windows reduced to their greatest or mean element. See window.h.
+//
+// With channels innermost a window's pixels are rows of channels, folded by vectors; with channels first a plane's rows
+// are folded along. Means and their gradients collect the offsets of the pixels of a window and add all of them in one
+// pass over the channels (Gather); windows side by side have the same offsets, so these are found once a row.
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +23,7 @@ size_t max_pool_work(DType dtype, const WindowShape *s) {
     return row * dtype_size(dtype) + row * sizeof(int32_t);
 }
 
+// What an empty window gives, as in TensorFlow: the least value of the type.
 static void lowest(DType dtype, void *out) {
     switch (dtype) {
     case DT_float: *(float *)out = -INFINITY; break;
@@ -32,6 +37,8 @@ static void lowest(DType dtype, void *out) {
 typedef struct {
     int64_t from, to;
 } Part;
+// The part of one window along one axis that lies inside the image: padding takes no part, neither in a maximum nor in
+// what a mean is divided by (TensorFlow's rule for SAME).
 static Part inside(int64_t at, int64_t stride, int64_t pad, int64_t window, int64_t extent) {
     int64_t begin = at * stride - pad;
     return (Part){max_i64(0, begin), min_i64(extent, begin + window)};
@@ -77,6 +84,7 @@ static int64_t out_rows(const WindowShape *s) {
     return s->out_d * s->out_h;
 }
 
+// Windows of 2x2 side by side, the commonest pools: those wholly inside are done four pixels at once.
 // Windows of 2x2 side by side, the commonest pools: those wholly inside are done four pixels at once.
 static bool is_2x2(const WindowShape *s) {
     return s->filter_h == 2 && s->filter_w == 2 && s->stride_h == 2 && s->stride_w == 2;
@@ -155,6 +163,7 @@ void max_pool(DType dtype, const WindowShape *shape, bool nchw, const void *x, v
 }
 
 // The greatest of each channel's window and its place in the box, for one output pixel.
+// The first of equals wins: that is who gets the gradient, as in TensorFlow on the CPU.
 static void find_pixel(DType dtype, const WindowShape *s, const Box *box, const char *in, char *greatest,
                        int32_t *place) {
     const WindowTable *table = loops_table()->window;
@@ -202,6 +211,7 @@ void max_pool_argmax(DType dtype, const WindowShape *shape, bool include_batch, 
 typedef struct {
     int64_t n, row, row_end, layer, layer_end;
 } Slab;
+// Layers whose windows don't overlap can be written by different threads; otherwise an image is one unit.
 static int64_t slabs_of(const WindowShape *s, bool nchw) {
     return !nchw && s->out_d > 1 && s->stride_d >= s->filter_d ? s->out_d : 1;
 }
@@ -291,6 +301,7 @@ static void gather_now(Gather *g) {
     else
         g->table->gather_mean[wide](g->from, g->at, g->weights, g->n, g->out, g->channels, g->more);
 }
+// A window of more pixels than there is room for is added in several passes.
 static void gather(Gather *g, int64_t pixel, double weight) {
     if (g->n == GATHERED) {
         gather_now(g);
@@ -331,6 +342,7 @@ static void avg_row(DType dtype, const WindowShape *s, int64_t row, const char *
 }
 
 // The windows along one axis that hold position `at`.
+// Walking the input's pixels instead of the windows, so that each unit writes its own rows and nothing is added twice.
 static Part windows_of(int64_t at, int64_t stride, int64_t pad, int64_t window, int64_t count) {
     int64_t place = at + pad;
     return (Part){place >= window ? (place - window) / stride + 1 : 0, min_i64(count, place / stride + 1)};

@@ -1,4 +1,8 @@
 // Random — see random.h. Every group of a block's results begins at a block of its own, so any range can be made alone.
+//
+// The numbers are TensorFlow's, to the bit: Philox 4x32-10, the order in which its CPU kernels consume a block, and its
+// transformations to each distribution, the modulo of integers included (slightly biased where the range is no power of
+// two). Any thread can make any part, since block i follows from the counter alone.
 #include "loops/random.h"
 
 #include <math.h>
@@ -36,12 +40,15 @@ uint32_t philox_number(PhiloxNumbers *numbers) {
     return numbers->block[4 - numbers->left--];
 }
 
+// TensorFlow's kernels skip 256 numbers an element after each call, whatever they drew; the next call's numbers depend
+// on it.
 uint64_t random_reserved(uint64_t n) {
     return n * 256;
 }
 
 // ---- numbers of bits: mantissas under the exponent of 1, less 1 ----
 
+// Mantissas under the exponent of 1, less 1: uniform in [0, 1) with as many bits as the type has.
 static inline float unit_float(uint32_t x) {
     uint32_t bits = 127u << 23 | (x & 0x7fffff);
     float f;
@@ -64,6 +71,7 @@ static inline Bfloat16 unit_bfloat16(uint32_t x) {
 // Box and Muller: two uniform numbers become two normal ones.
 static void normal_pair(uint32_t x, uint32_t y, float out[2]) {
     float u = unit_float(x), angle = (float)(2 * 3.14159265358979323846 * (double)unit_float(y));
+    // The logarithm of 0.
     u = u < 1e-7f ? 1e-7f : u;
     float length = sqrtf(-2.0f * logf(u));
     out[0] = sinf(angle) * length;

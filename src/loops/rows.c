@@ -1,4 +1,7 @@
 // Rows — pads, concatenation, gathering, one-hot and fills: whole runs of bytes. See move.h.
+//
+// None of it knows a type: elements are as many bytes as they have. What costs is memory, so runs are copied whole and
+// lines of large tables are asked for ahead.
 #include <string.h>
 
 #include "base/checked.h"
@@ -8,8 +11,8 @@
 typedef uint64_t Sixteen __attribute__((vector_size(16), aligned(1), may_alias));
 typedef struct { uint64_t a, b, c; } Triple;
 
-// Elements of 2 to 16 bytes, by sixteen bytes of them at a time.
-// Vectors of 16 bytes, in plain x86-64 code: what is stored bounds a fill, not the number of instructions.
+// Sixteen bytes at a time, of elements of 2 to 16, in plain x86-64 code: what is stored bounds a fill, not the number
+// of instructions.
 static void fill_sixteens(Sixteen v, char *out, size_t bytes) {
     for (; bytes >= 64; bytes -= 64, out += 64)
         for (size_t i = 0; i < 64; i += 16)
@@ -21,6 +24,7 @@ static void fill_sixteens(Sixteen v, char *out, size_t bytes) {
         *out++ = *rest++;
 }
 
+// The element as often as it fits.
 static Sixteen sixteen_of(const void *value, size_t size) {
     uint16_t two = 0;
     uint32_t four = 0;
@@ -60,6 +64,7 @@ static int64_t mirrored(PadMode mode, int64_t at, int64_t extent) {
         return -1;
     int64_t edge = mode == PAD_SYMMETRIC ? 1 : 0;
     int64_t source = at < 0 ? -at - edge : 2 * (extent - 1) - at + edge;
+    // Clamped: a pad wider than the extent was refused before, this keeps the address inside.
     return max_i64(0, min_i64(extent - 1, source));
 }
 

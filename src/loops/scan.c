@@ -1,4 +1,7 @@
 // Indices of extremes, and running folds — see reduce.h.
+//
+// ArgMax gives the first of equals and passes NaN over; cumulative sums and products add in the order of the axis. Both
+// as TensorFlow's CPU kernels do.
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
 // LoopTable — the choice of a CPU level, once.
+//
+// Levels are those of the x86-64 psABI (v1, v3, v4). A level counts only if the CPU has all that the compiler may use
+// for it; MILLRACE_CPU asks for a lower one, to compare or to get the same bits on different machines.
 #include <stdatomic.h>
 
 #include "loops/level/table.h"

@@ -1,7 +1,8 @@
-// Tile program — see tile.h.
+// Tile program — see tile.h: an interpreter whose instructions are loops over a tile.
 //
 // Registers are places of one buffer on the stack; the tile is as long as they leave room for. A short row that repeats
-// is laid out in the buffer often enough to be read across its end.
+// is laid out in the buffer often enough to be read across its end. A register serves again once the last step that
+// reads it has run (linear-scan allocation; at most 32 steps, so searching is fine).
 #include "loops/tile.h"
 
 #include <string.h>
@@ -66,6 +67,7 @@ static void lay_out(Layout *layout, const void *const *inputs, int64_t count) {
         size_t bytes = (size_t)min_i64(layout->tile, count) * size + row;
         layout->repeated[i] = next;
         memcpy(next, inputs[i], row);
+        // Doubling: each copy is as long as all before it.
         for (size_t done = row; done < bytes;) {
             size_t more = done < bytes - done ? done : bytes - done;
             memcpy(next + done, next, more);

@@ -1,4 +1,7 @@
 // Tuning — the values of each CPU level.
+//
+// tuning.def is read once for each: rows by level fill the fields, constants are the header's. Not const: `./run bench
+// tuning` changes values to compare.
 #include "loops/tuning.h"
 
 #include "loops/level/table.h"

@@ -1,4 +1,8 @@
 // Winograd — see winograd.h. The walk over tiles, blocks and chunks of channels; level/winograd.c has the arithmetic.
+//
+// A block of tiles is transformed, multiplied with the transformed filter, one product for each of the 36 (64) points,
+// and transformed back while it is in the second cache. Tiles at the image's end read zeros beyond it; short tiles are
+// made where an image ends with one or two rows or columns.
 #include "loops/winograd.h"
 
 #include <string.h>
@@ -35,6 +39,7 @@ static Layout packed_layout(const WinogradPlan *plan, int lanes) {  // block: fr
 
 enum { MOST_CUTS = 16 };
 
+// A multiple of 12, which the products' rows of 6 and 12 divide.
 static int64_t block_of(int64_t bytes, int points, int64_t channels) {
     int64_t tiles = bytes / (points * (int64_t)sizeof(float) * channels) / 12 * 12;
     return min_i64(TUNED_WINOGRAD_MOST, max_i64(TUNED_WINOGRAD_LEAST, tiles));
@@ -83,6 +88,7 @@ static void plan_filter(WinogradPlan *p, int lanes) {
     p->partial = (size_t)((p->cuts - 1) * p->taps * p->in_c * p->out_c) * sizeof(float);
 }
 
+// Only steps of 1 without dilation: other convolutions don't share products between neighbouring pixels.
 bool winograd_prepare(ConvPass pass, const WindowShape *s, int threads, WinogradPlan *plan) {
     int lanes = loops_table()->winograd->lanes;
     bool square = (s->filter_h == 3 || s->filter_h == 5) && s->filter_w == s->filter_h;

@@ -8,7 +8,7 @@
 #define TWIN UNARY
 
 #define FLOW X(_Arg) X(_Retval) X(_CopyOut) X(_HostCopyOut) X(_CopyIn) X(_HostCopyIn) X(_Send) X(_HostSend) X(_Recv) \
-    X(_HostRecv) X(_ReadRef) X(_Loop) X(_Fused) X(NoOp) \
+    X(_HostRecv) X(_ReadRef) X(_Loop) X(_Cluster) X(_Fused) X(NoOp) \
     X(Switch) X(RefSwitch) X(Merge) X(RefMerge) X(Enter) X(RefEnter) X(Exit) X(RefExit) \
     X(NextIteration) X(RefNextIteration) X(LoopCond) X(ToBool) X(ControlTrigger) \
     X(PartitionedCall) X(StatefulPartitionedCall) X(SymbolicGradient) X(RemoteCall) \
@@ -74,7 +74,8 @@
     X(Conv3DBackpropInputV2) X(Conv3DBackpropFilter) X(Conv3DBackpropFilterV2) X(MaxPool3D) X(MaxPool3DGrad) \
     X(MaxPool3DGradGrad) X(AvgPool3D) X(AvgPool3DGrad) \
     X(LSTMBlockCell) X(LSTMBlockCellGrad) X(BlockLSTM) X(BlockLSTMV2) X(BlockLSTMGrad) X(BlockLSTMGradV2) \
-    X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder) X(CTCLoss) X(CTCLossV2)
+    X(GRUBlockCell) X(GRUBlockCellGrad) X(CTCGreedyDecoder) X(CTCLoss) X(CTCLossV2) X(Dilation2D) X(Dilation2DBackpropInput) \
+    X(Dilation2DBackpropFilter)
 
 #define STATE X(RefIdentity) X(RefSelect) X(GetSessionHandle) X(GetSessionHandleV2) X(GetSessionTensor) \
     X(DeleteSessionTensor) X(VarHandleOp) X(Variable) X(VariableV2) X(ReadVariableOp) X(AssignVariableOp) X(Assign) \
@@ -101,6 +102,8 @@
     X(ResourceAccumulatorSetGlobalStep) \
     X(Barrier) X(BarrierInsertMany) X(BarrierTakeMany) X(BarrierClose) X(BarrierReadySize) X(BarrierIncompleteSize) \
     X(MutexV2) X(MutexLock) X(ConsumeMutexLock) \
+    X(CollectiveReduce) X(CollectiveReduceV2) X(CollectiveGather) X(CollectiveGatherV2) X(CollectiveBcastSend) \
+    X(CollectiveBcastSendV2) X(CollectiveBcastRecv) X(CollectiveBcastRecvV2) X(CollectiveAllToAllV2) \
     X(Stage) X(Unstage) X(StagePeek) X(StageSize) X(StageClear) X(MapStage) X(MapPeek) X(MapUnstage) \
     X(MapUnstageNoKey) X(MapSize) X(MapIncompleteSize) X(MapClear) X(OrderedMapStage) X(OrderedMapPeek) \
     X(OrderedMapUnstage) X(OrderedMapUnstageNoKey) X(OrderedMapSize) X(OrderedMapIncompleteSize) X(OrderedMapClear) \
@@ -178,7 +181,8 @@
     X(SampleDistortedBoundingBox) X(SampleDistortedBoundingBoxV2) X(StatelessSampleDistortedBoundingBox) X(RandomCrop) \
     X(ExtractGlimpse) X(ExtractGlimpseV2) X(ImageProjectiveTransformV2) X(ImageProjectiveTransformV3) \
     X(ExtractImagePatches)
-#define SIGNAL X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) X(RFFT3D) X(IRFFT) X(IRFFT2D) \
+#define SIGNAL X(AudioSpectrogram) X(Mfcc) X(FFT) X(FFT2D) X(FFT3D) X(IFFT) X(IFFT2D) X(IFFT3D) X(RFFT) X(RFFT2D) \
+    X(RFFT3D) X(IRFFT) X(IRFFT2D) \
     X(IRFFT3D)
 #define SPARSE X(SparseTensorDenseMatMul) X(SparseMatMul) X(SparseReshape) X(SparseFillEmptyRows) \
     X(SparseAdd) X(SparseAddGrad) X(SparseSparseMaximum) X(SparseSparseMinimum) X(SparseTensorDenseAdd) \
@@ -186,9 +190,16 @@
     X(SparseReduceSumSparse) X(SparseReduceMax) X(SparseReduceMaxSparse) X(SparseSoftmax) X(SparseReorder) \
     X(SparseSlice) X(SparseSliceGrad) X(SparseConcat) X(SparseSplit) X(DenseToDenseSetOperation) \
     X(DenseToSparseSetOperation) X(SparseToSparseSetOperation) X(SetSize) \
+    X(SerializeSparse) X(SerializeManySparse) X(DeserializeSparse) X(DeserializeManySparse) \
     X(SparseFillEmptyRowsGrad) X(SparseSegmentSumGrad) X(SparseSegmentMeanGrad) X(SparseSegmentSqrtNGrad)
 #define LINALG X(MatrixInverse) X(MatrixDeterminant) X(LogMatrixDeterminant) X(Cholesky) X(CholeskyGrad) X(MatrixSolve) \
-    X(MatrixTriangularSolve)
+    X(MatrixTriangularSolve) X(Qr) X(Svd) X(SelfAdjointEig) X(SelfAdjointEigV2) X(Eig) X(Lu) X(MatrixSquareRoot) \
+    X(MatrixLogarithm) X(MatrixExponential) X(MatrixSolveLs) X(BandedTriangularSolve) X(TridiagonalSolve) \
+    X(TridiagonalMatMul)
+#define QUANTIZE X(FakeQuantWithMinMaxArgs) X(FakeQuantWithMinMaxArgsGradient) X(FakeQuantWithMinMaxVars) \
+    X(FakeQuantWithMinMaxVarsGradient) X(FakeQuantWithMinMaxVarsPerChannel) X(FakeQuantWithMinMaxVarsPerChannelGradient) \
+    X(QuantizeAndDequantize) X(QuantizeAndDequantizeV2) X(QuantizeAndDequantizeV3) X(QuantizeAndDequantizeV4) \
+    X(QuantizeAndDequantizeV4Grad) X(QuantizeV2) X(Dequantize)
 #define IO X(SaveV2) X(RestoreV2) X(Save) X(SaveSlices) X(Restore) X(RestoreSlice) \
     X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
@@ -208,14 +219,14 @@
     X(ParseSingleSequenceExample)
 
 #define X(Name) extern const Op op_##Name;
-FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
+FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG QUANTIZE SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
 #undef X
 
 #define X(Name) &op_##Name,
 const Op *const all_ops[] = {
-    FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG SPARSE IO INPUT
+    FLOW MATH ARRAY NN STATE DATA TRAIN RANDOM STRING IMAGE SIGNAL LINALG QUANTIZE SPARSE IO INPUT
 #include "ops/math/binary.def"
 #include "ops/math/unary.def"
     NULL,

@@ -25,7 +25,11 @@
 #include "base/checked.h"
 #include "formula/ops.h"
 #include "graph/shapes.h"
+#include "hlo/hlo.h"
 #include "kernel/kernel.h"
+
+// A function that no step waits for, in a file whose kernels are: compiled for size.
+#define COLD __attribute__((cold))
 
 // Two ops with one kernel: TensorFlow has most ops on a queue, table or stack by a reference to its handle and, with
 // another name, by a resource. `arguments` goes on behind the handle; `bits` are the flags of both.

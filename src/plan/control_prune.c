@@ -13,9 +13,13 @@
 
 #include "plan/pass.h"
 
+// Each rewriting replaces one wait by several. MOST bounds how many, since a group of n that waits for a group of m
+// would become n * m edges. WORK bounds the walks through the past together: beyond it edges stay, which is always
+// correct.
 enum { MOST = 16, WORK = 1 << 24 };    // waits that take the place of one; nodes looked at in all
 
-// Gives, whenever that is, the same for the same: no state is read or changed.
+// Gives, whenever it runs, the same for the same inputs: no state is read or changed. A resource or a reference among
+// its inputs counts as state even where the op has none of its own: reading it is what the waits put in order.
 static bool is_pure(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     if (!op || node_is_stateful(node) || op->start || op->update || op->replace || op->read ||
@@ -38,11 +42,13 @@ static bool is_checked_alias(const Node *node) {
            shape_is_known(&node->inputs[0].node->output_shapes[node->inputs[0].index]);
 }
 
-// An alias costs nothing, and may be there to check.
+// An alias that could fail (a reshape to a shape that isn't known yet) counts as an effect: it may be there to check,
+// and who waits for it relies on the check.
 static bool is_calculation(const Draft *draft, const Node *node) {
     return is_pure(draft, node) && (!node_op(node)->alias || is_checked_alias(node));
 }
 
+// All of them: an edge may be there twice, since builders add what they are given.
 static void stop_waiting(Node *node, const Node *before) {
     for (int c = node->n_controls - 1; c >= 0; c--)
         if (node->controls[c] == before)
@@ -51,6 +57,9 @@ static void stop_waiting(Node *node, const Node *before) {
 
 // ---------------------------------------- identities and NoOps
 
+// An identity with control inputs, which is how Python writes "this value, but after that" (tf.control_dependencies,
+// with_dependencies). One that crosses devices stays, as the copy happens there, and so does one of a reference, whose
+// readers read the variable when they run.
 static bool is_passing(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     if (!op || !(op->flags & OP_IDENTITY) || node->n_inputs != 1 || node->n_outputs != 1 || !node->n_controls ||
@@ -64,12 +73,15 @@ static bool is_passing(const Draft *draft, const Node *node) {
     return node->uses.n > 0;
 }
 
+// Edges that double are left: the reduction in control.c, which comes next, removes them.
 static Status *wait_instead_of(Node *waiter, const Node *like) {
     for (int c = 0; c < like->n_controls; c++)
         TRY(node_add_control(waiter, like->controls[c]));
     return OK;
 }
 
+// The last use first: each turn takes one off the list. Who waited for the identity waits for its input as well, since
+// the identity ran after that.
 static Status *pass_by(Node *identity) {
     while (identity->uses.n > 0) {
         Use use = identity->uses.p[identity->uses.n - 1];
@@ -85,6 +97,7 @@ static Status *pass_by(Node *identity) {
     return OK;
 }
 
+// A NoOp in all but name: nothing in, nothing out, no effect. tf.group and tf.gradients make them.
 static bool is_relay(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     return op && !node->n_inputs && !node->n_outputs && node->n_controls && node->n_controls <= MOST &&
@@ -103,6 +116,8 @@ static Status *bypass(Node *noop) {
 
 // ---------------------------------------- calculations that wait for calculations
 
+// One stack and one counter of marks for all walks: a mark not less than the walk's own number says "seen", so no walk
+// has to clear the graph after the one before it.
 typedef struct {
     Draft *draft;
     Node **stack;        // room for all nodes
@@ -110,6 +125,7 @@ typedef struct {
     int32_t mark;        // of the nodes that the last walk has seen
 } Walk;
 
+// Each node enters the stack once for a mark, so it never holds more than all nodes.
 static bool push(Walk *walk, size_t *n, Node *node, int32_t mark) {
     if (!node || node->mark >= mark)
         return false;
@@ -127,7 +143,7 @@ static void push_past(Walk *walk, size_t *n, const Node *node, const Node *excep
             push(walk, n, node->controls[i], mark);
 }
 
-// Marks the past of `node`, but not what it merely waits for `except` for.
+// Marks the past of `node`, but not what it merely waits for `except` for: whether that wait may go is the question.
 static void mark_past(Walk *walk, Node *node, const Node *except, int32_t mark) {
     size_t n = 0;
     node->mark = mark;
@@ -136,7 +152,9 @@ static void mark_past(Walk *walk, Node *node, const Node *except, int32_t mark) 
         push_past(walk, &n, walk->stack[--n], NULL, mark);
 }
 
-// What of the past of `before` has a state and is not of the past of `node`; -1: too much, or too far to look.
+// What of the past of `before` has a state and is not of the past of `node`: the waits that have to stay when the wait
+// for `before` goes. -1: too many, or too far to look. The walk ends at each node with a state: what lies behind one
+// has been waited for by waiting for it.
 static int what_counts(Walk *walk, Node *node, Node *before, Node *found[MOST]) {
     size_t n = 0;
     int count = 0;
@@ -159,6 +177,9 @@ static int what_counts(Walk *walk, Node *node, Node *before, Node *found[MOST]) 
     return walk->work > 0 ? count : -1;
 }
 
+// A gradient then waits for the reads of variables and the random numbers behind its sibling, not for its arithmetic,
+// and the update of a variable can follow its gradient at once. Without this all gradients of a model live until the
+// last.
 static Status *loosen(Walk *walk, Node *node) {
     for (int c = node->n_controls - 1; c >= 0 && walk->work > 0; c--) {
         Node *before = node->controls[c], *found[MOST];
@@ -170,6 +191,7 @@ static Status *loosen(Walk *walk, Node *node) {
         node_remove_control(node, c);
         for (int i = 0; i < n; i++)
             TRY(node_add_control(node, found[i]));
+        // What was added stands at the end, and has no calculation in it to look at.
         c = c < node->n_controls ? c : node->n_controls;
     }
     return OK;
@@ -177,6 +199,7 @@ static Status *loosen(Walk *walk, Node *node) {
 
 // ---------------------------------------- constants that wait
 
+// So few steps deep that the pass stays linear: shapes, axes and fill values are made of constants in two or three.
 static bool is_constant(Walk *walk, const Node *node, int depth) {
     if (node->value)
         return true;
@@ -188,7 +211,8 @@ static bool is_constant(Walk *walk, const Node *node, int depth) {
     return true;
 }
 
-// Those that read a constant wait for what it waits for, where they don't anyway.
+// Those that read a constant wait for what it waits for, where they don't anyway. What Python makes under
+// control_dependencies has control inputs, constants too; a node that waits isn't folded, nor is what depends on it.
 static Status *move_to_readers(Walk *walk, Node *node) {
     for (size_t i = 0; i < node->uses.n; i++) {
         Node *reader = node->uses.p[i].node;
@@ -200,12 +224,13 @@ static Status *move_to_readers(Walk *walk, Node *node) {
             if (node->controls[c]->mark < own)
                 TRY(node_add_control(reader, node->controls[c]));
     }
+    // Only when every reader has its waits: where the bound on the work ended the loop, the constant keeps its own.
     while (node->n_controls > 0)
         node_remove_control(node, node->n_controls - 1);
     return OK;
 }
 
-// In order, so that a constant's readers that are constants hand on what they got.
+// In topological order, so that readers that are constants themselves pass on what they were given.
 static Status *free_constants(Walk *walk) {
     enum { DEPTH = 4 };
     size_t n;
@@ -224,6 +249,7 @@ static Status *free_constants(Walk *walk) {
     return status;
 }
 
+// In the order of the graph's list: which edges go doesn't depend on the order, except where WORK ends it.
 static Status *loosen_all(Draft *draft) {
     size_t total = draft->graph->nodes.n;
     Walk walk = {.draft = draft, .work = WORK, .stack = malloc((total + 1) * sizeof *walk.stack)};

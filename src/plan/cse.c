@@ -1,16 +1,23 @@
-// Common-subexpression elimination — equal stateless nodes become one: same op, device, inputs, controls and attributes.
+// Common-subexpression elimination — equal stateless nodes become one: same op, device, inputs, controls and
+// attributes.
+//
+// Value numbering: nodes are taken in topological order and looked up in a table with open addressing by what they are.
+// Inputs have been merged before their readers are hashed, so chains of equal nodes collapse in one pass. Gradients are
+// where equal nodes come from: each asks anew for the shapes and reshapes of its forward node.
 #include <stdlib.h>
 
 #include "plan/pass.h"
 
 enum { HASHED_BYTES = 64 };  // of a tensor attribute; equality looks at all of it
 
+// Weights that lie in the graph as constants have many MiB: hashing them whole would take longer than all other passes.
 static uint64_t tensor_hash(const Tensor *tensor, uint64_t hash) {
     size_t bytes = dtype_is_plain(tensor->dtype) ? tensor_bytes(tensor) : 0;
     return hash_bytes(tensor->data, bytes < HASHED_BYTES ? bytes : HASHED_BYTES, hash);
 }
 
-// Whatever tells nodes apart is in it: ten thousand constants that differ in what they wait for must not meet.
+// Whatever tells nodes apart is in it: ten thousand constants that differ only in what they wait for would otherwise
+// meet in one chain of the table, and the pass would be quadratic.
 static uint64_t hash_node(const Node *node) {
     uint64_t hash = hash_bytes(&node->type, sizeof node->type, 1);
     for (int i = 0; i < node->n_inputs; i++) {
@@ -27,6 +34,7 @@ static uint64_t hash_node(const Node *node) {
     return hash;
 }
 
+// In one order, not as sets: what this misses is rare, and a set would have to be sorted for every node.
 static bool same_controls(const Node *a, const Node *b) {
     if (a->n_controls != b->n_controls)
         return false;
@@ -36,6 +44,7 @@ static bool same_controls(const Node *a, const Node *b) {
     return true;
 }
 
+// Cheap differences first; attributes, among them tensors of any size, last.
 static bool equal(const Node *a, const Node *b) {
     if (a->type != b->type || a->n_inputs != b->n_inputs || a->n_attrs != b->n_attrs ||
         a->n_outputs != b->n_outputs || a->placed != b->placed || !str_equal(a->device, b->device) || !same_controls(a, b))
@@ -49,6 +58,9 @@ static bool equal(const Node *a, const Node *b) {
     return true;
 }
 
+// Two draws of random numbers, two dequeues and two reads of a variable are not one, however equal they look. A
+// reference is where its variable is. Nodes of control flow stay: the frame or branch that a node is in isn't part of
+// its hash.
 static bool may_merge(const Node *node) {
     const Op *op = node_op(node);
     if (!op || op->flow != FLOW_NONE || op->start || op->open || node_is_stateful(node) || !node->n_outputs ||
@@ -60,6 +72,7 @@ static bool may_merge(const Node *node) {
     return true;
 }
 
+// Readers by data are moved by the graph; those that only waited for the node wait for the one that stays.
 static Status *merge_into(Node *first, Node *node) {
     for (int i = 0; i < node->n_outputs; i++)
         TRY(graph_replace_output((Output){node, i}, (Output){first, i}));
@@ -75,6 +88,7 @@ static Status *merge_into(Node *first, Node *node) {
     return OK;
 }
 
+// Targets are asked for by name, so they stay, but others may merge into none of them either: they aren't in the table.
 static Status *merge_all(Draft *draft, Node **order, size_t n, Node **table, size_t mask) {
     for (size_t i = 0; i < n; i++) {
         Node *node = order[i];
@@ -91,6 +105,7 @@ static Status *merge_all(Draft *draft, Node **order, size_t n, Node **table, siz
     return OK;
 }
 
+// At most half full, so that linear probing stays short.
 Status *pass_cse(Draft *draft) {
     size_t count = draft->graph->nodes.n, room = 16;
     while (room < count * 2)

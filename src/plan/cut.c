@@ -1,27 +1,16 @@
 // Cut — takes a graph that was placed on several tasks apart: one part a task, with Send and Recv where edges cross.
 //
 // One tensor goes once per destination task: all its readers there share one Recv. A control edge becomes an empty
-// tensor. What is left in the draft is the part of the master's own task, where feeds come in and fetches go out; the
-// others are written as GraphDefs (PlanOptions.cut). Only ops that all of TensorFlow's servers know go to them.
+// tensor. cut_loops.c has what loops need. What is left in the draft is the part of the master's own task, where feeds come
+// in and fetches go out; the others are written as GraphDefs. Only ops that all of TensorFlow's servers know go to them.
 #include <stdlib.h>
 
-#include "graph/build.h"
 #include "graph/graph_def.h"
-#include "plan/pass.h"
-
-typedef struct {
-    Draft *draft;
-    Str home;
-    Arena arena;
-    Map received;          // "edge;task" -> the node that stands for it there
-    VEC(const Device *) tasks;  // of each other task a device; a node's mark is 1 + its task's place, or 0: home
-    int32_t *depths;       // by id: loops around what reads the node's outputs; NULL: there are no loops
-    bool alive;            // nothing is ever dead
-    int edges;
-} Cutting;
+#include "plan/cut_internal.h"
 
 // ---- which task
 
+// Parts are numbered as their tasks are met: few, so a list is as good as a map.
 static Status *task_of(Cutting *c, const Device *device, int32_t *out) {
     Str task = device_task(device);
     *out = 0;
@@ -37,6 +26,7 @@ static Status *task_of(Cutting *c, const Device *device, int32_t *out) {
     return OK;
 }
 
+// Neighbours in the graph's list are mostly on one device: the task is looked up when that changes, not for each node.
 static Status *mark_tasks(Cutting *c) {
     const Device *last = NULL;
     int32_t mark = 0;
@@ -52,8 +42,7 @@ static Status *mark_tasks(Cutting *c) {
     return OK;
 }
 
-// A device of the same task in whose memory the network reads and writes.
-static const Device *host_beside(const Cutting *c, const Device *device) {
+const Device *cut_host(const Cutting *c, const Device *device) {
     const DeviceSet *all = c->draft->options->devices;
     for (int d = 0; d < all->n && !device->type->host; d++)
         if (all->devices[d]->type->host && str_equal(device_task(all->devices[d]), device_task(device)))
@@ -61,38 +50,10 @@ static const Device *host_beside(const Cutting *c, const Device *device) {
     return device;
 }
 
-// ---- loops
-
-static Status *find_depths(Cutting *c) {
-    Graph *graph = c->draft->graph;
-    size_t n;
-    Node **order = ARENA_ARRAY(&c->arena, Node *, graph->nodes.n);
-    int32_t *marks = ARENA_ARRAY(&c->arena, int32_t, graph->nodes.n);
-    int32_t *depths = ARENA_ARRAY(&c->arena, int32_t, graph->nodes.n);
-    NEED_MEMORY(order && marks && depths);
-    for (size_t i = 0; i < graph->nodes.n; i++)
-        marks[i] = graph->nodes.p[i] ? graph->nodes.p[i]->mark : 0;
-    Status *status = graph_order(graph, order, &n);
-    for (size_t i = 0; i < graph->nodes.n; i++)
-        if (graph->nodes.p[i])
-            graph->nodes.p[i]->mark = marks[i];
-    TRY(status);
-    for (size_t i = 0; i < n; i++) {
-        const Node *node = order[i];
-        int32_t depth = 0;
-        for (int in = 0; in < node->n_inputs + node->n_controls; in++) {
-            const Node *from = in < node->n_inputs ? node->inputs[in].node : node->controls[in - node->n_inputs];
-            if (node_flow(from) != FLOW_NEXT && depths[from->id] > depth)
-                depth = depths[from->id];
-        }
-        depths[node->id] = depth + (node_flow(node) == FLOW_ENTER) - (node_flow(node) == FLOW_EXIT && depth > 0);
-    }
-    c->depths = depths;
-    return OK;
-}
-
 // ---- edges
 
+// The four attributes that TensorFlow makes a rendezvous key of; the incarnation tells a restarted task from the one
+// that the step was cut for, so nobody waits for a tensor of a process that is gone.
 static void add_ends(NodeBuilder *builder, const Str *name, const Device *from, const Device *to) {
     builder_attr(builder, STR("tensor_name"), &ATTR_OF_STRING(*name));
     builder_attr(builder, STR("send_device"), &ATTR_OF_STRING(str_of(from->name)));
@@ -100,124 +61,133 @@ static void add_ends(NodeBuilder *builder, const Str *name, const Device *from, 
     builder_attr(builder, STR("send_device_incarnation"), &ATTR_OF_INT((int64_t)from->incarnation));
 }
 
-// TensorFlow's workers keep the kernel of a Send or Recv under its name, for all graphs of a session: so no name comes twice
-// in a process.
-static Status *begin_node(Cutting *c, NodeBuilder *builder, const char *op, const Node *like, const char *suffix) {
+Status *cut_begin(Cutting *c, NodeBuilder *builder, Str op, const Node *like, const char *suffix) {
     static _Atomic uint64_t made = 0;
     Str name;
     Str wanted = str_format(&c->arena, "%.*s%s%llu", STR_ARGS(like->name), suffix,
                             (unsigned long long)atomic_fetch_add(&made, 1));
     NEED_MEMORY(wanted.p);
     TRY(graph_unique_name(c->draft->graph, wanted, &name));
-    builder_init(builder, c->draft->graph, str_of(op), name);
+    builder_init(builder, c->draft->graph, op, name);
     return OK;
 }
 
-static Status *send(Cutting *c, Output edge, const Node *reader, Str name, Node **out) {
-    const Device *from = host_beside(c, edge.node->placed), *to = host_beside(c, reader->placed);
-    AUTO(builder) NodeBuilder builder = {0};
-    TRY(begin_node(c, &builder, "_Send", edge.node, "_S"));
-    builder_input(&builder, edge);
-    add_ends(&builder, &name, from, to);
-    TRY(builder_finish(&builder, out));
-    (*out)->placed = from;
-    (*out)->mark = edge.node->mark;
+Status *cut_finish(NodeBuilder *builder, const Device *device, int32_t mark, Node **out) {
+    TRY(builder_finish(builder, out));
+    (*out)->placed = device;
+    (*out)->mark = mark;
     return OK;
 }
 
-static Status *receive(Cutting *c, Output edge, const Node *reader, Str name, Node **out) {
-    const Device *from = host_beside(c, edge.node->placed), *to = host_beside(c, reader->placed);
+// An edge that goes over the network.
+typedef struct {
+    Output edge;
+    int32_t frame;
+    const Device *from, *to;
+    Str name;
+} Crossing;
+
+// Nothing reads a Send: keep_home and the workers' GraphDefs hold them as targets, or dead-code elimination would take
+// them. Who sends in a loop whose condition is elsewhere goes through its iterations, even where it receives nothing else.
+static Status *send(Cutting *c, const Crossing *crossing, const Node *sender) {
     AUTO(builder) NodeBuilder builder = {0};
-    TRY(begin_node(c, &builder, "_Recv", edge.node, "_R"));
-    builder_attr(&builder, STR("tensor_type"), &ATTR_OF_TYPE(output_base_type(edge)));
-    add_ends(&builder, &name, from, to);
+    Node *merge = NULL, *node;
+    if (crossing->frame != CUT_ROOT && c->frames.p[crossing->frame].condition->mark != sender->mark)
+        TRY(cut_loop(c, crossing->frame, sender, &merge));
+    TRY(cut_begin(c, &builder, STR("_Send"), sender, "_S"));
+    builder_input(&builder, crossing->edge);
+    if (merge)
+        builder_control(&builder, merge);
+    add_ends(&builder, &crossing->name, crossing->from, crossing->to);
+    return cut_finish(&builder, crossing->from, crossing->edge.node->mark, &node);
+}
+
+// The shape is known on this side: without it whoever reads the Recv could not be sized before the step. Without control flow
+// no value is ever dead: the receiver may then wait for it in a list (waves.c) instead of having the whole plan propagated.
+static Status *receive(Cutting *c, const Crossing *crossing, const Node *sender, const Node *reader, Node **out) {
+    AUTO(builder) NodeBuilder builder = {0};
+    Node *merge;
+    TRY(cut_loop(c, crossing->frame, reader, &merge));
+    TRY(cut_begin(c, &builder, STR("_Recv"), sender, "_R"));
+    builder_attr(&builder, STR("tensor_type"), &ATTR_OF_TYPE(output_base_type(crossing->edge)));
+    add_ends(&builder, &crossing->name, crossing->from, crossing->to);
     if (c->alive)
         builder_attr(&builder, STR("_alive"), &ATTR_OF_BOOL(true));
-    TRY(builder_finish(&builder, out));
-    (*out)->placed = to;
-    (*out)->mark = reader->mark;
-    (*out)->output_shapes[0] = edge.node->output_shapes[edge.index];
+    if (merge)
+        builder_control(&builder, merge);
+    TRY(cut_finish(&builder, crossing->to, reader->mark, out));
+    (*out)->output_shapes[0] = crossing->edge.node->output_shapes[crossing->edge.index];
     return OK;
 }
 
-static Status *check_edge(const Cutting *c, Output edge, const Node *reader) {
-    DType dtype = output_base_type(edge);
-    NEED(!c->depths || !c->depths[edge.node->id], UNIMPLEMENTED,
-         "{{node %.*s}} (%.*s): it is on %s and reads '%.*s' on %s inside of a loop; a loop over several tasks is not "
-         "there yet", NODE_ARGS(reader), reader->placed->name, STR_ARGS(edge.node->name), edge.node->placed->name);
-    NEED(dtype != DT_resource, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): it is on %s, but the resource that it reads, "
-         "'%.*s', is on %s, and resources stay on their task", NODE_ARGS(reader), reader->placed->name,
-         STR_ARGS(edge.node->name), edge.node->placed->name);
-    return OK;
+// `sender` is what the two are named after.
+static Status *receive_and_send(Cutting *c, Output edge, int32_t frame, const Node *sender, const Node *reader, Str key,
+                                Node **out) {
+    Crossing crossing = {
+        .edge = edge, .frame = frame, .from = cut_host(c, edge.node->placed), .to = cut_host(c, reader->placed),
+        .name = str_format(&c->arena, "edge_%d_%.*s", c->edges++, STR_ARGS(sender->name)),
+    };
+    NEED_MEMORY(crossing.name.p);
+    TRY(receive(c, &crossing, sender, reader, out));
+    NEED_MEMORY(map_set(&c->received, key, *out));
+    return send(c, &crossing, sender);
 }
 
-// What `reader`, on another task, reads instead of the edge.
-static Status *cross(Cutting *c, Output edge, const Node *reader, Node **out) {
+// Made for the first reader of a task, shared by the rest. What can't be cut is an error here, where both devices are known:
+// later it would be a step that hangs.
+Status *cut_cross(Cutting *c, Output edge, const Node *reader, Node **out) {
     Str key = str_format(&c->arena, "%d:%d;%d", edge.node->id, edge.index, reader->mark);
     NEED_MEMORY(key.p);
     *out = map_find(&c->received, key);
     if (*out)
         return OK;
-    TRY(check_edge(c, edge, reader));
-    Str name = str_format(&c->arena, "edge_%d_%.*s", c->edges, STR_ARGS(edge.node->name));
-    NEED_MEMORY(name.p);
-    Node *sent;
-    TRY(send(c, edge, reader, name, &sent));
-    TRY(receive(c, edge, reader, name, out));
-    c->edges++;
-    NEED_MEMORY(map_set(&c->received, key, *out));
-    return OK;
+    NEED(output_base_type(edge) != DT_resource, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): it is on %s, but the resource that "
+         "it reads, '%.*s', is on %s, and resources stay on their task", NODE_ARGS(reader), reader->placed->name,
+         STR_ARGS(edge.node->name), edge.node->placed->name);
+    return receive_and_send(c, edge, cut_frame(c, edge.node), edge.node, reader, key, out);
 }
 
-// An empty tensor that is there once `before` has run.
-static Status *token(Cutting *c, Node *before, Output *out) {
+// The network carries values, so a control edge becomes one of no bytes, as in TensorFlow (a Const of float and shape [0],
+// with a control edge).
+Status *cut_token(Cutting *c, const Node *like, Node *before, const Device *device, int32_t mark, Output *out) {
     Tensor none;
     TRY(tensor_new(DT_float, SHAPE(0), &none));
     AttrValue value = {.kind = ATTR_TENSOR, .tensor = &none};
     AUTO(builder) NodeBuilder builder = {0};
     Node *node = NULL;
-    Status *status = begin_node(c, &builder, "Const", before, "_C");
+    Status *status = cut_begin(c, &builder, STR("Const"), like, "_C");
     if (!status) {
         builder_attr(&builder, STR("value"), &value);
         builder_attr(&builder, STR("dtype"), &ATTR_OF_TYPE(DT_float));
-        builder_control(&builder, before);
-        status = builder_finish(&builder, &node);
+        if (before)
+            builder_control(&builder, before);
+        status = cut_finish(&builder, device, mark, &node);
     }
     tensor_clear(&none);
     TRY(status);
-    node->placed = host_beside(c, before->placed);
-    node->mark = before->mark;
     *out = (Output){node, 0};
     return OK;
 }
 
+// The reader waits for the Recv as it waited for `before`: a control edge may come from any node.
 static Status *cross_control(Cutting *c, Node *before, const Node *reader, Node **out) {
     Str key = str_format(&c->arena, "^%d;%d", before->id, reader->mark);
     NEED_MEMORY(key.p);
     *out = map_find(&c->received, key);
     if (*out)
         return OK;
-    NEED(!c->depths || !c->depths[before->id], UNIMPLEMENTED,
-         "{{node %.*s}} (%.*s): it is on %s and waits for '%.*s' on %s inside of a loop; a loop over several tasks is not "
-         "there yet", NODE_ARGS(reader), reader->placed->name, STR_ARGS(before->name), before->placed->name);
     Output edge;
-    Node *sent;
-    TRY(token(c, before, &edge));
-    Str name = str_format(&c->arena, "edge_%d_%.*s", c->edges, STR_ARGS(before->name));
-    NEED_MEMORY(name.p);
-    TRY(send(c, edge, reader, name, &sent));
-    TRY(receive(c, edge, reader, name, out));
-    c->edges++;
-    NEED_MEMORY(map_set(&c->received, key, *out));
-    return OK;
+    TRY(cut_token(c, before, before, cut_host(c, before->placed), before->mark, &edge));
+    return receive_and_send(c, edge, cut_frame(c, before), before, reader, key, out);
 }
 
+// A removed control leaves its place to the next; the Recv in its stead comes at the end, where it is of this task.
 static Status *cut_node(Cutting *c, Node *node) {
     Node *other;
     for (int in = 0; in < node->n_inputs; in++) {
         if (node->inputs[in].node->mark == node->mark)
             continue;
-        TRY(cross(c, node->inputs[in], node, &other));
+        TRY(cut_cross(c, node->inputs[in], node, &other));
         TRY(node_set_input(node, in, (Output){other, 0}));
     }
     for (int i = 0; i < node->n_controls;) {
@@ -235,6 +205,16 @@ static Status *cut_node(Cutting *c, Node *node) {
 
 // ---- parts
 
+// The last: what the others are needed for.
+static Str some_node(const Graph *graph, int32_t mark) {
+    Str name = {0};
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i] && graph->nodes.p[i]->mark == mark && graph->nodes.p[i]->origin)
+            name = graph->nodes.p[i]->origin->name;
+    return name;
+}
+
+// All parts before any leaves: a part's GraphDef names devices in full, as a worker of another process must read them.
 static Status *write_parts(Cutting *c) {
     Draft *draft = c->draft;
     draft->parts = calloc(c->tasks.n + 1, sizeof *draft->parts);
@@ -247,6 +227,7 @@ static Status *write_parts(Cutting *c) {
         Str task = device_task(c->tasks.p[t]);
         text_add(&part->task, task);
         NEED_MEMORY(!part->task.failed);
+        part->node = some_node(draft->graph, (int32_t)t + 1);
         TRY(graph_marked_to_proto(draft->graph, (int32_t)t + 1, &part->graph));
     }
     return OK;
@@ -284,7 +265,8 @@ static Status *cut(Cutting *c) {
         return OK;
     c->alive = !draft_has_flow(draft);
     if (!c->alive)
-        TRY(find_depths(c));
+        TRY(cut_find_loops(c));
+    // Sends and Recvs come behind these and are cut already.
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++)
         if (draft->graph->nodes.p[i])
@@ -300,6 +282,7 @@ Status *pass_cut(Draft *draft) {
     Status *status = cut(&c);
     map_clear(&c.received);
     vec_clear(&c.tasks);
+    vec_clear(&c.frames);
     arena_clear(&c.arena);
     return status;
 }

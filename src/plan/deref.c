@@ -6,17 +6,23 @@
 // An Identity of a reference is another name for the variable's memory there, so who reads it behind an update sees what
 // the update wrote: the token of SyncReplicasOptimizer is such a read of the global step. Here an Identity is a snapshot;
 // its readers that wait for an update of the variable read the variable itself instead.
+//
+// A graph that has Recvs already was cut by a master. In one of TensorFlow's the order of reads and updates may go by way of
+// other tasks: there an Identity is that other name, and a Send takes the reference, which is read when the receiver asks
+// (variable_read_handle). Masters of ours have made the reads before the cut; their Identities, ".../_read/0", are snapshots.
 #include <stdlib.h>
 
 #include "graph/build.h"
 #include "plan/pass.h"
 
+// Constants and the like: a wait for one orders nothing, and the pass would add it to every read.
 static bool waits_for_nothing(const Node *node) {
     return node->n_inputs == 0 && node->n_controls == 0;
 }
 
-// What is fetched is what the variable is in the end: TensorFlow hands out the memory itself. Not where there is
-// control flow: an update that does not take place must not take the read with it.
+// What is fetched is what the variable is in the end: TensorFlow hands out the variable's own memory, which the client
+// sees after all updates of the step. Not where there is control flow: an update that does not take place is dead, and
+// would take the read that waits for it with it.
 static void wait_for_updates(NodeBuilder *builder, const Draft *draft, const Node *variable) {
     const Graph *graph = draft->graph;
     for (size_t i = 0; i < graph->nodes.n; i++)
@@ -30,6 +36,7 @@ static void wait_for_updates(NodeBuilder *builder, const Draft *draft, const Nod
     }
 }
 
+// The read stands where the variable is, not where its reader is: what crosses devices is then a value.
 static Status *read_before(Draft *draft, Node *reader, int input) {
     Output from = reader->inputs[input];
     AUTO(arena) Arena arena = {0};
@@ -62,16 +69,19 @@ static bool passes_reference(const Node *node) {
 
 // ---------------------------------------- behind updates
 
+// OP_REF_READ: takes a reference, but only to look (IsVariableInitialized).
 static bool updates(const Use *use) {
     return use->input >= 0 && node_input_is_ref(use->node, use->input) && !(node_op(use->node)->flags & OP_REF_READ);
 }
 
+// An Identity that hands the reference's value on, as `variable.read_value()` and `ref()` of V1 graphs write it.
 static bool names_variable(const Use *use) {
     return use->input == 0 && !node_input_is_ref(use->node, 0) && node_op(use->node) &&
            (node_op(use->node)->flags & OP_IDENTITY);
 }
 
-// Marks all that comes after an update of the variable with its number; `*left` bounds how many nodes are looked at.
+// Marks all that comes after an update of the variable with its number; `*left` bounds how many nodes are looked at, so
+// that many variables in a large graph don't make the pass quadratic.
 static void mark_after_updates(const Node *variable, int32_t number, Node **stack, size_t *left) {
     size_t n = 0;
     for (size_t i = 0; i < variable->uses.n; i++) {
@@ -105,7 +115,7 @@ static Status *read_variable(Node *name, int32_t number) {
     return OK;
 }
 
-// One update before the name itself changes nothing behind it.
+// One update that itself comes before the name changes nothing behind it: the snapshot is taken afterwards anyway.
 static Status *look_at_variable(Node *variable, int32_t number, Node **stack, size_t *left) {
     int n_updates = 0, n_names = 0;
     for (size_t i = 0; i < variable->uses.n; i++) {
@@ -123,6 +133,7 @@ static Status *look_at_variable(Node *variable, int32_t number, Node **stack, si
     return OK;
 }
 
+// By its looks, not its op's name: no input and one output that is a reference (VariableV2, TemporaryVariable).
 static bool is_variable(const Node *node) {
     return node && !node->n_inputs && node->n_outputs == 1 && dtype_is_ref(node->output_types[0]);
 }
@@ -148,14 +159,51 @@ static Status *read_behind_updates(Draft *draft) {
     return status;
 }
 
+// Not around control flow: moving a read from the Identity to its reader could move it into another frame or branch.
+// ---------------------------------------- graphs that were cut elsewhere
+
+static bool is_cut(const Graph *graph) {
+    for (size_t i = 0; i < graph->nodes.n; i++)
+        if (graph->nodes.p[i] && node_flow(graph->nodes.p[i]) == FLOW_RECV)
+            return true;
+    return false;
+}
+
+static bool is_snapshot(const Node *name) {
+    static const char mark[] = "/_read/";
+    size_t n = sizeof mark - 1;
+    for (size_t i = 0; i + n <= name->name.n; i++)
+        if (!memcmp(name->name.p + i, mark, n))
+            return true;
+    return false;
+}
+
+static Status *read_through_names(const Graph *graph) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const Node *variable = graph->nodes.p[i];
+        for (size_t v = is_variable(variable) ? variable->uses.n : 0; v-- > 0;) {
+            Use named = variable->uses.p[v];
+            for (size_t u = names_variable(&named) && !is_snapshot(named.node) ? named.node->uses.n : 0; u-- > 0;) {
+                Use use = named.node->uses.p[u];
+                if (use.index == 0)
+                    TRY(node_set_input(use.node, use.input, named.node->inputs[0]));
+            }
+        }
+    }
+    return OK;
+}
+
 Status *pass_deref(Draft *draft) {
     Graph *graph = draft->graph;
-    if (!draft_has_flow(draft))
+    if (is_cut(graph))
+        TRY(read_through_names(graph));
+    else if (!draft_has_flow(draft))
         TRY(read_behind_updates(draft));
+    // The reads that are made come behind these, and need none themselves.
     size_t n = graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
         Node *node = graph->nodes.p[i];
-        if (!node || passes_reference(node))
+        if (!node || passes_reference(node) || node_flow(node) == FLOW_SEND)
             continue;
         for (int in = 0; in < node->n_inputs; in++) {
             Output from = node->inputs[in];

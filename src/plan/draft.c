@@ -1,7 +1,7 @@
 // Draft — what several passes ask of the graph that they work on.
 #include <stdlib.h>
 
-#include "plan/pass.h"
+#include "plan/claim.h"
 
 void draft_clear(Draft *draft) {
     free(draft->fetches);
@@ -15,6 +15,8 @@ void draft_clear(Draft *draft) {
     free(draft->parts);
     draft->parts = NULL;
     draft->n_parts = 0;
+    cluster_drafts_free(draft->clusters);
+    draft->clusters = NULL;
 }
 
 bool draft_is_target(const Draft *draft, const Node *node) {
@@ -22,7 +24,8 @@ bool draft_is_target(const Draft *draft, const Node *node) {
     return node->is_target;
 }
 
-// Whether the op's first type may be that.
+// Whether the op's first type may be that. Asked before a rewrite makes the node: building one of a type that its
+// signature doesn't allow would fail the plan instead of leaving the graph as it is.
 static bool takes_type(const OpType *type, DType dtype) {
     const Signature *signature = &type->signature;
     for (int i = 0; i < signature->n_attrs; i++) {
@@ -37,6 +40,7 @@ static bool takes_type(const OpType *type, DType dtype) {
     return true;
 }
 
+// The error of an op that is not registered counts as no.
 bool draft_has_kernel(const Draft *draft, const Node *node, const char *op) {
     const Device *device = node->placed;
     (void)draft;
@@ -49,16 +53,19 @@ bool draft_has_kernel(const Draft *draft, const Node *node, const char *op) {
     return has;
 }
 
+// Before placement `placed` is NULL on both sides, and only an explicit request that differs from the input's tells.
 bool draft_moves(const Node *node) {
     const Node *from = node->inputs[0].node;
     return node->placed != from->placed || (!node->placed && node->device.n && !str_equal(node->device, from->device));
 }
 
+// _Arg, _Retval and _Loop are tags, too, but nothing that they give is ever dead.
 bool draft_has_flow(const Draft *draft) {
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         const Node *node = draft->graph->nodes.p[i];
         Flow flow = node ? node_flow(node) : FLOW_NONE;
-        if (flow != FLOW_NONE && flow != FLOW_ARG && flow != FLOW_RETVAL && flow != FLOW_LOOP)
+        if (flow != FLOW_NONE && flow != FLOW_ARG && flow != FLOW_RETVAL && flow != FLOW_LOOP &&
+            flow != FLOW_CLUSTER)
             return true;
     }
     return false;

@@ -1,8 +1,9 @@
 // Expand — writes out what stands for something else: function calls, If and While, composed ops.
 //
-// A call is replaced by the nodes of its function; If becomes Switch and Merge, While becomes a frame. What the
-// expansion brings is expanded again. A function that reaches itself stays a call and runs as a step of its own
-// (kernel/call.h), so recursion costs a step and everything else costs nothing.
+// A call is replaced by the nodes of its function (inlining); If becomes Switch and Merge, While becomes a frame
+// (lowering), as TensorFlow does; how is formula/lower.c's. What the expansion brings is expanded again. A function
+// that reaches itself stays a call and runs as a step of its own (kernel/call.h), so recursion costs a step and
+// everything else costs nothing.
 #include <stdlib.h>
 
 #include "formula/lower.h"
@@ -10,6 +11,8 @@
 #include "graph/function.h"
 #include "plan/pass.h"
 
+// A few lines of hostile library expand to 2^n nodes (each function calls the next one twice); MAX_ADDED ends that. The
+// depth is bounded since visit() recurses, on the caller's stack.
 enum { MAX_ADDED = 1 << 20, MAX_NESTING = 256 };
 
 // ---- which functions reach themselves
@@ -20,10 +23,13 @@ typedef struct {
     Arena arena;
 } Reach;
 
+// Depth-first search in three colours. A function met again while it is being visited closes a cycle; only that one is
+// marked: the others on the cycle are inlined up to the call of it.
 static int visiting, done, recursive;  // addresses as marks
 
 static Status *visit(Reach *reach, Str name, int depth);
 
+// Functions are reached through attributes (the branches of an If, lists of them in Case) as well as by op name.
 static Status *visit_attr(Reach *reach, const AttrValueProto *value, int depth) {
     if (value->which == AttrValueProto_func && value->func)
         TRY(visit(reach, value->func->name, depth));
@@ -73,7 +79,8 @@ typedef struct {
     bool loops;      // one of them enters a frame
 } Expansion;
 
-// Each node is looked at once: functions that call others by the thousand ask again and again.
+// Whether the graph enters a frame. Each node is looked at once, and the answer never goes back to no: functions that
+// call others by the thousand ask again after each call, and walks over the whole graph would be quadratic.
 static bool has_frames(Expansion *e) {
     const Graph *graph = e->draft->graph;
     for (; e->seen < graph->nodes.n; e->seen++)
@@ -81,7 +88,8 @@ static bool has_frames(Expansion *e) {
     return e->loops;
 }
 
-// One node to stand for all of the node's control inputs; NULL where it has none.
+// One node to stand for all of the node's control inputs, so that each node of the expansion waits by one edge; NULL
+// where it has none.
 static Node *before_of(Formula *f, const Node *node) {
     if (!node->n_controls)
         return NULL;
@@ -119,6 +127,8 @@ static Status *replace(Expansion *e, Node *node, const Output *results, Node *af
     return OK;
 }
 
+// The node that who waited for the call waits for: all effects of the body and all results, as a call is done when
+// everything in it is. An empty body passes its own wait on.
 static Node *make_after(Formula *f, const Output *results, int n, Node *const *controls, int n_controls, Node *before) {
     Node *after = formula_node(f, "NoOp", NULL, 0, NULL);
     if (!after)
@@ -132,7 +142,8 @@ static Node *make_after(Formula *f, const Output *results, int n, Node *const *c
     return after;
 }
 
-// The function that the node calls directly; NULL where it calls none.
+// The function that the node calls directly, by its op's name or an attribute `f`; NULL where it calls none. If and
+// While call, too, but what stands in their place reaches functions only through further nodes.
 static const FuncRef *called(const Node *node, FuncRef *room) {
     if (node->type->function) {
         *room = (FuncRef){node->type->name, (AttrEntry *)node->attrs, node->n_attrs};  // only read
@@ -144,6 +155,7 @@ static const FuncRef *called(const Node *node, FuncRef *room) {
 
 static Status *expand_node(Expansion *e, Node *node) {
     const Op *op = node_op(node);
+    // A composed op that has a kernel as well keeps the kernel.
     if (!lower_is_needed(node) || (op && op->expand && op->cpu))
         return OK;
     FuncRef room;
@@ -170,6 +182,7 @@ static Status *expand_node(Expansion *e, Node *node) {
     return replace(e, node, results, after);
 }
 
+// A fixed point by construction: the list grows behind the walk until nothing is added, or too much is.
 static Status *expand_all(Expansion *e) {
     Graph *graph = e->draft->graph;
     size_t before = graph->nodes.n;

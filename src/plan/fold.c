@@ -1,7 +1,8 @@
-// Constant folding — computes now what depends on constants alone: stateless nodes of one output, up to 10 MiB, or larger ones
-// whose result takes no more than the constants that nobody else reads: these are dropped. And what constants say of
-// shapes that weren't known. And what reads no more than the shape of a scalar: the one that a gradient begins with
-// waits for no loss.
+// Constant folding — computes at planning time what depends on constants alone.
+//
+// Folded are stateless nodes of one output, up to 10 MiB (TensorFlow's bound), or larger ones whose result takes no
+// more than the constants that nobody else reads: these are dropped. So are what constants say of shapes that weren't
+// known, and what reads no more than the shape of a scalar: the one that a gradient begins with waits for no loss.
 //
 // The result is a Const node in the old one's place. A node that fails is left alone: it fails again when it runs, if
 // it ever does.
@@ -12,6 +13,7 @@
 
 enum { MOST_BYTES = 10 << 20 };
 
+// `value` is set for constants of the graph and for what this pass made, both before any reader is looked at.
 static bool is_constant_node(const Node *node) {
     return node->value != NULL;
 }
@@ -28,7 +30,8 @@ static const Shape *shape_of(Output edge) {
     return &edge.node->output_shapes[edge.index];
 }
 
-// Only the shapes of scalars: a loss is one, whatever is fed. What switches may leave out must stay behind the switch.
+// Only the shapes of scalars: a loss is one, whatever is fed, while other inferred shapes may yet be fed differently.
+// What switches may leave out must stay behind the switch.
 static bool reads_shapes_of_scalars(const Node *node, bool flows) {
     if (flows || !(node_op(node)->flags & OP_FROM_SHAPES))
         return false;
@@ -39,7 +42,8 @@ static bool reads_shapes_of_scalars(const Node *node, bool flows) {
     return true;
 }
 
-// The most bytes that a result may have: what it replaces, if that is much.
+// The most bytes that a result may have: what it replaces, if that is much. A transposed weight of 200 MiB takes the
+// place of the weight; a broadcast scalar doesn't grow to 200 MiB.
 static size_t most_bytes(const Node *node) {
     size_t replaced = 0;
     for (int i = 0; i < node->n_inputs; i++) {
@@ -50,6 +54,9 @@ static size_t most_bytes(const Node *node) {
     return replaced > MOST_BYTES ? replaced : MOST_BYTES;
 }
 
+// `open` means state in the session, except where it is only a cache. A resource or variant has no constant form. A
+// node that waits for another has a place in the order and keeps it (control.c takes what waits it can, then this pass
+// runs again).
 static bool may_fold(const Node *node, bool flows) {
     const Op *op = node_op(node);
     if (!op || !op->cpu || op->flow != FLOW_NONE || (op->open && !(op->flags & OP_CACHES)) || node_is_stateful(node) ||
@@ -62,6 +69,7 @@ static bool may_fold(const Node *node, bool flows) {
     for (int i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].index != 0 || !is_constant_node(node->inputs[i].node))
             return false;
+    // Asked before it is computed, where the shape tells; where it doesn't, compute() asks afterwards.
     size_t bytes = 0;
     const Shape *shape = &node->output_shapes[0];
     if (shape_is_known(shape)) {
@@ -73,6 +81,8 @@ static bool may_fold(const Node *node, bool flows) {
     return true;
 }
 
+// By the same invoke() as a dynamic node of a step, on the first device, which is the host's, with one thread: the
+// step's pool isn't known yet. No deadline, since nobody can cancel a plan in the making.
 static Status *compute(Draft *draft, const Node *node, Tensor *out) {
     AUTO(arena) Arena arena = {0};
     Binding binding;
@@ -107,6 +117,7 @@ static Status *set_value(Graph *graph, Node *node, const Tensor *value) {
     return OK;
 }
 
+// A node of its own, since the old one may be a target, or waited for.
 static Status *put_constant(Draft *draft, Node *node, const Tensor *value) {
     AUTO(builder) NodeBuilder builder;
     AUTO(arena) Arena arena = {0};
@@ -138,6 +149,7 @@ static Status *fold_node(Draft *draft, Node *node, bool flows) {
     return status;
 }
 
+// Inference is asked only where something is missing: most graphs come with shapes from import.
 static bool is_shaped(const Node *node) {
     for (int i = 0; i < node->n_outputs; i++)
         if (!shape_is_known(&node->output_shapes[i]))

@@ -1,6 +1,11 @@
 // Frames — see frames.h. A node runs in the frame of its inputs; Enter leads into a child frame, Exit out of it.
+//
+// Which frame a node is in is a constant of the plan, and so are the frame's nodes and slots, numbered from 0: an
+// iteration is one block of memory that begins as a copy of a template, and nothing is looked up by name while a step
+// runs. A node whose inputs come from different frames is refused here, as by TensorFlow's executor.
 #include <stdlib.h>
 
+#include "base/murmur.h"
 #include "base/vec.h"
 #include "plan/frames.h"
 
@@ -36,7 +41,7 @@ static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_
     // The window: iterations that may be in flight at once. TensorFlow's Python asks for 10; 1024 bounds the memory.
     int64_t parallel = node_int(enter, "parallel_iterations");
     PlanFrame frame = {
-        .parent = parent, .child_index = f->frames.p[parent].n_children++,
+        .name_hash = murmur_hash(node_str(enter, "frame_name")), .parent = parent, .child_index = f->frames.p[parent].n_children++,
         .parallel = parallel < 1 ? 1 : parallel > 1024 ? 1024 : (int32_t)parallel,
     };
     NEED_MEMORY(vec_push(&f->frames, frame) && map_set(&f->by_name, name, (void *)(intptr_t)f->frames.n));
@@ -44,6 +49,8 @@ static Status *enter_frame(Framing *f, const Node *enter, int32_t parent, int32_
     return OK;
 }
 
+// Inputs come before the node in the order, so their frames are known; a NextIteration comes behind its Merge and is
+// looked at afterwards (check_back_edges).
 static Status *frame_of_inputs(Framing *f, int32_t i, int32_t *out) {
     Plan *plan = f->plan;
     const Node *node = plan->nodes[i].binding.node;
@@ -62,6 +69,8 @@ static Status *frame_of_inputs(Framing *f, int32_t i, int32_t *out) {
     return OK;
 }
 
+// An Exit takes part in the loop's frame and gives its value to the parent's, an Enter the other way round: `frame` is
+// where a node runs, `lands` where its outputs are read.
 static Status *place_node(Framing *f, int32_t i) {
     PlanNode *p = &f->plan->nodes[i];
     const Node *node = p->binding.node;
@@ -106,6 +115,7 @@ static Status *check_back_edges(const Framing *f, int32_t i) {
 }
 
 // The lists of a frame, and how its iterations begin, still empty.
+// Slots and states lie side by side: they are what one memcpy copies when an iteration begins.
 static Status *frame_arrays(Plan *plan, PlanFrame *frame) {
     size_t slots = (size_t)frame->n_slots, nodes = (size_t)frame->n_nodes;
     frame->nodes = ARENA_ARRAY(&plan->arena, int32_t, nodes);
@@ -118,6 +128,7 @@ static Status *frame_arrays(Plan *plan, PlanFrame *frame) {
     return OK;
 }
 
+// A Merge waits for one input, not for all, so its inputs don't count among the pending; its controls do.
 static void fill_node(Plan *plan, int32_t i, PlanFrame *lands) {
     PlanNode *p = &plan->nodes[i];
     const Node *node = p->binding.node;
@@ -126,6 +137,7 @@ static void fill_node(Plan *plan, int32_t i, PlanFrame *lands) {
     p->place = frame->n_nodes;
     frame->states[frame->n_nodes] = (IterationNode){.pending = pending, .came = -1};
     frame->nodes[frame->n_nodes++] = i;
+    // Nodes that a step begins with. The _Args of a partial run begin when they are fed.
     if (p->frame == 0 && pending == 0 && p->flow != FLOW_MERGE && !(p->flow == FLOW_ARG && plan->partial))
         plan->roots[plan->n_roots++] = i;
     if (p->flow == FLOW_EXIT) {
@@ -169,6 +181,7 @@ static Status *fill_frames(Framing *f) {
             edge->flow = plan->nodes[edge->node].flow;
         }
     }
+    // A value inside a loop has one instance for each iteration; which one to give nobody could say.
     for (int i = 0; i < plan->n_fetches; i++)
         NEED(plan->slots[plan->fetches[i].slot].frame == 0, INVALID_ARGUMENT,
              "{{node %.*s}} (%.*s): can't be fetched from inside a loop",

@@ -1,4 +1,5 @@
-// Fuse — elementwise chains become one node that goes over memory once.
+// Fuse — elementwise chains become one node (_Fused, an interpreter over tiles that stay in L1) that goes over memory
+// once. Elementwise ops are bound by memory: a chain of n nodes reads and writes n times what the fused one does.
 //
 // A node takes in the elementwise producers that nobody outside of the chain reads; choices (Select) and sums of lists
 // (AddN) count, and comparisons of which only choices are made. What they compute is computed for the chain's whole
@@ -12,16 +13,20 @@
 #include "loops/tuning.h"
 #include "plan/pass.h"
 
+// What a tile program holds (TILE_STEPS, TILE_INPUTS of loops/tile.h).
 enum { MOST_STEPS = 32, MOST_INPUTS = 16 };
 static const char FUSED[] = "_Fused";  // the op that stands for a chain
 
+// Readers before producers, the root first: a producer joins only when all its readers are in, which is the order in
+// which a walk from the root meets them.
 typedef struct {
     Node *nodes[MOST_STEPS];    // readers before producers
     Output inputs[MOST_INPUTS];
     int n_nodes, n_inputs, n_steps;
 } Chain;
 
-// A sum of a list is as many steps as it has additions, from left to right.
+// A sum of a list is as many steps as it has additions, from left to right: the order in which the op itself adds, so
+// the bits are the same.
 static int steps_of(const Node *node) {
     return node->type->signature.inputs[0].number_attr >= 0 ? node->n_inputs - 1 : 1;
 }
@@ -39,7 +44,8 @@ static bool chooses_elements(Node *node) {
            outputs_have_one_shape(condition, node->inputs[1]) || outputs_have_one_shape(condition, node->inputs[2]);
 }
 
-// A chain broadcasts. Where a node gives an error instead, its inputs must be known to agree.
+// A chain broadcasts. Where a node gives an error instead (AddN of different shapes), its inputs must be known to
+// agree, or fusing would turn an error into a result.
 static bool may_broadcast(const Node *node, int first) {
     for (int i = first + 1; i < node->n_inputs && node_op(node)->shape != shape_broadcast_all; i++)
         if (!outputs_have_one_shape(node->inputs[first], node->inputs[i]))
@@ -47,6 +53,8 @@ static bool may_broadcast(const Node *node, int first) {
     return true;
 }
 
+// The signature must have nothing but its type (and a length): an attribute would change what the op computes, and a
+// step of _Fused has no place for one. float and double only: for these the loops have tiles.
 static bool is_fusible(const Draft *draft, Node *node) {
     const Op *op = node_op(node);
     if (!op || !(op->flags & OP_ELEMENTWISE) || node->n_outputs != 1 || node->n_controls || steps_of(node) < 1 ||
@@ -67,6 +75,8 @@ static bool is_fusible(const Draft *draft, Node *node) {
     return draft_has_kernel(draft, node, FUSED);
 }
 
+// -1 against -1 counts as equal: the kernel broadcasts where they turn out not to be, to the same result. Two different
+// known extents don't: the smaller one is computed once, not for every row.
 static bool may_be_equal(const Shape *a, const Shape *b) {
     if (a->rank < 0 || a->rank != b->rank)
         return false;
@@ -83,6 +93,7 @@ static int place_of(const Chain *chain, const Node *node) {
     return -1;
 }
 
+// A control edge counts as a reader: who waits for the node would lose it.
 static bool only_read_by(const Chain *chain, const Node *node) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL || place_of(chain, node->uses.p[i].node) < 0)
@@ -129,7 +140,8 @@ static void collect(const Draft *draft, Chain *chain, const Node *node) {
     }
 }
 
-// What was computed last of each node lies at its place.
+// Where an operand comes from, as _Fused writes it: an input by its number, the result of step s as -1 - s. Of a node
+// of several steps (AddN) that is its last.
 static int64_t operand(const Chain *chain, const int *done, Output edge) {
     int place = place_of(chain, edge.node);
     if (place >= 0)
@@ -159,6 +171,7 @@ static void write_steps(const Chain *chain, Str *ops, int64_t *args) {
     }
 }
 
+// The old nodes lose their readers here and are removed by dead-code elimination.
 static Status *make_fused(Draft *draft, const Chain *chain) {
     Node *root = chain->nodes[0];
     Str ops[MOST_STEPS];

@@ -1,7 +1,12 @@
 // Identity — takes out nodes that pass their input on and order nothing, or nothing that their readers couldn't wait
 // for.
+//
+// An identity costs no copy, but it hides its producer from every pass that looks at a node and its neighbours:
+// patterns and fusion see through none. Identities with many waits are control_prune's, which runs later and for all
+// readers.
 #include "plan/pass.h"
 
+// n waits times m readers are n * m edges in place of n + m: only where both are few.
 enum { MOST_WAITS = 4 };  // that its readers take over
 
 // Deadness travels along control edges, so what control flow feeds is left alone.
@@ -22,6 +27,7 @@ static bool has_no_purpose(const Draft *draft, const Node *node) {
         (node->n_controls && !may_leave_waiting(node)) ||
         dtype_is_ref(node->inputs[0].node->output_types[node->inputs[0].index]))
         return false;
+    // It is a copy between devices then.
     if (draft_moves(node))
         return false;
     for (size_t i = 0; i < node->uses.n; i++)

@@ -7,6 +7,8 @@
 #include "plan/loops.h"
 #include "plan/rewrite/rewrite.h"
 
+// The limits of frames.c again; a round raises one level of nesting.
+// The limit of frames.c again; a round raises one level of nesting, and what is deeper is propagated.
 enum { MOST_FRAMES = 1 << 16, MOST_ROUNDS = 64 };
 
 // ---- frames
@@ -23,7 +25,8 @@ static int32_t find_frame(Raising *r, Node *enter, int32_t parent) {
     return (int32_t)r->frames.n - 1;
 }
 
-// False: no frames by the book; frames.c will say why.
+// False: no frames by the book (inputs of different frames, Exit outside of a loop). The graph is left as it is, and
+// frames.c, which comes later, says why.
 static bool find_frames(Raising *r, int32_t *lands) {
     if (!vec_push(&r->frames, (LoopFrame){0}))
         return false;
@@ -54,6 +57,8 @@ static bool find_frames(Raising *r, int32_t *lands) {
     return true;
 }
 
+// A counting sort: it is stable, so each frame's nodes keep the order of the graph, in which the halves are found and
+// the drafts are written.
 static void sort_by_frame(Raising *r) {
     for (size_t i = 0; i < r->n; i++)
         r->frames.p[r->nodes[i].frame].n++;
@@ -75,6 +80,7 @@ static bool in_frame(const Raising *r, const Node *node, const LoopFrame *frame)
     return node->mark >= 0 && &r->frames.p[r->nodes[node->mark].frame] == frame;
 }
 
+// A loop variable is Merge(Enter, NextIteration). Which of the two came (output 1) nobody may ask: a list can't tell.
 static bool is_variable(const Raising *r, const Node *merge, const LoopFrame *frame) {
     if (merge->n_inputs != 2 || merge->n_controls)
         return false;
@@ -90,7 +96,8 @@ static bool is_variable(const Raising *r, const Node *merge, const LoopFrame *fr
     return enters == 1 && nexts == 1;
 }
 
-// Its true side is the body's; what leaves by the other leaves the loop.
+// The Switch of a variable by the loop's one condition. Its true side is the body's; what leaves by the other side
+// leaves the loop, and only variables do: any other value of the last iteration would have to be kept for it.
 static bool is_gate(const Raising *r, const Node *gate, const LoopFrame *frame) {
     if (gate->n_inputs != 2 || gate->n_outputs != 2 || gate->inputs[1].node != frame->cond)
         return false;
@@ -101,6 +108,7 @@ static bool is_gate(const Raising *r, const Node *gate, const LoopFrame *frame) 
     return in_frame(r, gate->inputs[0].node, frame);
 }
 
+// A NextIteration that others read or wait for takes part in two iterations.
 static bool only_merges_read(const Raising *r, const Node *node, const LoopFrame *frame) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL || node_flow(node->uses.p[i].node) != FLOW_MERGE ||
@@ -109,6 +117,9 @@ static bool only_merges_read(const Raising *r, const Node *node, const LoopFrame
     return true;
 }
 
+// One device, since a list of a body has no place for copies between memories; nothing that blocks or is started, since
+// a step would hold the caller's thread for all iterations; no reference, as updates of one are seen by later reads in
+// an order that only propagation keeps.
 static bool is_ordinary(const Raising *r, const Node *node, const LoopFrame *frame) {
     const Op *op = node_op(node);
     if (!op || !looped_is_ordinary(node) || op->start || (op->flags & OP_BLOCKS) || draft_is_target(r->draft, node))
@@ -121,6 +132,8 @@ static bool is_ordinary(const Raising *r, const Node *node, const LoopFrame *fra
     return true;
 }
 
+// Fed and fetched edges need no check: their _Arg and _Retval are outside of every frame, so an edge of the loop that
+// is fed isn't there, and one that is fetched was refused.
 static bool fits(const Raising *r, const Node *node, LoopFrame *frame) {
     if (node->n_outputs && dtype_is_ref(node->output_types[0]))
         return false;
@@ -155,8 +168,10 @@ static bool has_state(const Node *node) {
     return node_is_stateful(node) || op->open || op->update || op->replace || op->read;
 }
 
-// Which half of an iteration a node belongs to. False where the body reads of the other half what can't be had twice,
-// or the condition depends on the body.
+// Which half of an iteration a node belongs to: before the Switches (the condition's, which also runs when the loop
+// ends) or behind them (the body's). Rotation runs the condition's half once before the loop and then at the end of
+// each body, so what the body reads of it is computed a second time: not where it has a state or reads what has
+// ("tainted"), as a random number drawn twice is two numbers. False there, and where the condition depends on the body.
 static bool find_halves(Raising *r, LoopFrame *frame) {
     for (int32_t i = 0; i < frame->n; i++) {
         LoopedNode *looped = &r->nodes[r->by_frame[frame->first + i]];
@@ -188,6 +203,7 @@ static bool find_halves(Raising *r, LoopFrame *frame) {
     return true;
 }
 
+// Frames are by name: two loops that share a name out of one frame would have two conditions.
 static bool is_straight(Raising *r, LoopFrame *frame) {
     if (frame->children)
         return false;
@@ -209,6 +225,8 @@ static bool is_straight(Raising *r, LoopFrame *frame) {
 
 // ---- rounds
 
+// One level at a time. Marks are places in the order, -1 outside of it, as what is written below adds nodes.
+// One level at a time. Marks are places in the order, -1 outside of it, as what is written below adds nodes.
 static Status *raise_innermost(Raising *r, int32_t *lands, bool *out_any) {
     TRY(graph_order(r->draft->graph, r->order, &r->n));
     for (size_t i = 0; i < r->draft->graph->nodes.n; i++)
@@ -228,6 +246,7 @@ static Status *raise_innermost(Raising *r, int32_t *lands, bool *out_any) {
     return OK;
 }
 
+// The arrays are made anew in each round: the graph has changed.
 static Status *raise_round(Draft *draft, bool *out_any) {
     size_t most = draft->graph->nodes.n + 1;
     Raising r = {.draft = draft, .order = malloc(most * sizeof *r.order), .nodes = malloc(most * sizeof *r.nodes),
@@ -251,7 +270,8 @@ static bool has_loops(const Draft *draft) {
     return false;
 }
 
-// What was around a loop that has become a node may now be part of a plan without control flow.
+// What was around a loop that has become a node may now be part of a plan without control flow, of which control_prune,
+// folding and the rest may ask more than of one with it.
 static Status *tidy(Draft *draft) {
     uint32_t passes = draft->options->passes;
     TRY(pass_dead_code(draft));

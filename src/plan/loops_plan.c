@@ -1,10 +1,10 @@
 // Loops, planned — see loops.h: the parts of a loop pass through the passes, and what is the same in all iterations is
-// taken out of the body.
+// taken out of the body (loop-invariant code motion).
 //
 // Taken out is what depends on invariants alone, has no state and does not fail differently for being alone: it runs
 // once, when it is known that there is a first iteration, so nothing runs that wouldn't have. Variables are read once,
 // too, where nothing in the loop writes to any. Small integers stay: a specialisation knows them where they are
-// computed.
+// computed, and their values, shapes mostly, would be hidden behind an argument.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -22,7 +22,8 @@ typedef struct {
     bool writes;        // something in the body writes to variables, or might
 } Splitting;
 
-// node->mark: its place in the order; `lasts` by place.
+// Whether the node may run once for all iterations. node->mark: its place in the order; `lasts` by place. Control
+// inputs must last as well; a read of a variable that waits for something is an ordered read and stays.
 static bool is_taken(const Splitting *s, const Node *node, const bool *lasts) {
     const Op *op = node_op(node);
     bool reads = op && (op->read || (op->flags & OP_READS));
@@ -46,6 +47,7 @@ static bool is_small_integer(const Node *node, int output) {
     return dtype == DT_int32 || dtype == DT_int64 || dtype == DT_bool || dtype == DT_resource || dtype == DT_variant;
 }
 
+// Functions and inner loops are not looked into: they might.
 static bool may_write(const Node *node) {
     const Op *op = node_op(node);
     return !op || op->update || op->replace || (op->flags & OP_WRITES) || op->flow == FLOW_CALL ||
@@ -66,7 +68,8 @@ static Status *copy_lasting(Splitting *s, Node *from) {
     return OK;
 }
 
-// The value becomes a result of what lasts, and an argument of the body.
+// The value becomes a result of what lasts, and an argument of the body. The argument says that it lasts: a kernel may
+// keep what it makes of it from one iteration to the next (packed weights of MatMul).
 static Status *hand_over(Splitting *s, Output edge) {
     Draft *body = &s->loop->body, *lasting = s->lasting;
     Node *arg, *retval;
@@ -100,7 +103,7 @@ static bool is_read_by_others(const Node *node, int output, const bool *lasts, s
     return false;
 }
 
-// What nobody outside reads goes with its readers.
+// What nobody outside reads goes with its readers: only edges from what lasts to what doesn't cost an argument.
 static bool is_worth_it(const Splitting *s, const Node *node, const bool *lasts) {
     for (int o = 0; o < node->n_outputs; o++)
         if (!is_small_integer(node, o) && is_read_by_others(node, o, lasts, s->n))
@@ -114,6 +117,7 @@ static Status *take_out(Splitting *s, bool *lasts, Output *edges) {
     for (size_t i = 0; i < s->n; i++) {
         Node *node = s->order[i];
         bool given = node_flow(node) == FLOW_ARG;
+        // An argument lasts unless it is one of the variables, which come first.
         for (int f = 0; f < loop->n_variables && given; f++)
             given = loop->body.feeds[f] != node;
         lasts[i] = given || node->value || is_taken(s, node, lasts);
@@ -166,6 +170,7 @@ static Status *split(Splitting *s) {
     return status;
 }
 
+// Also called by tests, on a body of their own.
 Status *loop_split(LoopDraft *loop, Draft *lasting) {
     size_t n = loop->body.graph->nodes.n + 1;
     Splitting s = {.loop = loop, .lasting = lasting, .order = malloc(n * sizeof *s.order),
@@ -199,7 +204,7 @@ static bool has_reader(const Node *node) {
 }
 
 // Where nothing writes to variables it doesn't matter when they are read: Keras lets all that an iteration gives wait
-// for it.
+// for it, and a read that is waited for could not be taken out.
 static void free_reads(Draft *body) {
     enum { DEPTH = 4 };
     const Graph *graph = body->graph;
@@ -239,6 +244,7 @@ static Status *run_rows(Draft *draft, const Row *rows, size_t n) {
     return OK;
 }
 
+// The worker's table of plan.c as far as a body needs it; loops inside are nodes already.
 static Status *make_smaller(Draft *draft) {
     static const Row rows[] = {
         {pass_dead_code, -1}, {pass_simplify, PASS_SIMPLIFY}, {pass_fold, PASS_FOLD}, {pass_cse, PASS_CSE},
@@ -247,6 +253,7 @@ static Status *make_smaller(Draft *draft) {
     return run_rows(draft, rows, sizeof rows / sizeof *rows);
 }
 
+// The graph belongs to the plan from here on, and goes with it on failure.
 static Status *make_plan(Draft *draft, Plan **out) {
     static const Row rows[] = {{pass_patterns, PASS_PATTERNS}, {pass_fuse, PASS_FUSE}, {pass_dead_code, -1}};
     TRY(plan_new(draft->options, out));
@@ -258,6 +265,8 @@ static Status *make_plan(Draft *draft, Plan **out) {
     return pass_order(&own, *out);
 }
 
+// The condition on the first values first; then the body in full before it is split, since what folds away need not be
+// taken out.
 Status *loop_plan(const Draft *draft, const Node *node, Plan *plan, PlanLoop *out) {
     LoopDraft *loop = draft->loops->all.p[node_int(node, "body")];
     Draft lasting = {0};

@@ -1,5 +1,9 @@
 // Loops, written — see loops.h: copies a straight loop's nodes into drafts of their own and puts one node in their
 // place.
+//
+// Two drafts: `first` is the condition's half on the values that enter; `body` is the body's half followed by the
+// condition's half on the next values (the rotated loop). While one is written, LoopedNode.now says what stands in it
+// for each node of the frame: Merges and Enters are arguments, Switches and back edges disappear.
 #include <stdlib.h>
 
 #include "graph/build.h"
@@ -54,6 +58,8 @@ Status *loop_copy_node(Graph *graph, Node *from, Node **out) {
     return OK;
 }
 
+// Handles go along: what is known of a variable's dtype and shape behind a resource edge is known in the body, too.
+// Handles go along: what is known of a variable's dtype and shape behind a resource edge is known in the body, too.
 static Status *make_arg(Writing *w, Output edge, const Shape *shape, bool lasts) {
     Node *arg;
     int index = (int)w->args.n;
@@ -86,11 +92,12 @@ static Status *make_retval(Writing *w, Output source) {
 
 // ---- what the loop reads from around it
 
-// A constant is one inside, too.
+// A constant is copied into the draft instead of being passed in: there folding and kernels that pack weights see it.
 static bool is_constant(Output source) {
     return source.index == 0 && source.node->value;
 }
 
+// Two constant Enters of one value are one argument.
 static int invariant_of(const Writing *w, Output source) {
     for (size_t i = 0; i < w->invariants.n; i++)
         if (output_equal(w->invariants.p[i], source))
@@ -111,6 +118,7 @@ static Status *find_ends(Writing *w) {
     return OK;
 }
 
+// What a variable's Merge has from outside (FLOW_ENTER) or from the iteration before (FLOW_NEXT), in either order.
 static Output around(const Node *merge, Flow flow) {
     return merge->inputs[node_flow(merge->inputs[0].node) == flow ? 0 : 1].node->inputs[0];
 }
@@ -153,6 +161,7 @@ static Status *begin(Writing *w, Draft *draft) {
 
 // ---- copying
 
+// A Switch by the loop's condition passes its data on in the body, since the body only runs where the condition holds.
 static Output value(const Writing *w, Output edge) {
     while (node_flow(edge.node) == FLOW_SWITCH || node_flow(edge.node) == FLOW_LOOP_COND)
         edge = edge.node->inputs[0];
@@ -160,7 +169,8 @@ static Output value(const Writing *w, Output edge) {
     return looped_is_ordinary(edge.node) ? (Output){now.node, edge.index} : now;
 }
 
-// Waiting for what an iteration begins with is waiting for nothing.
+// Waiting for what an iteration begins with is waiting for nothing. Python's while_loop makes such waits: constants of
+// the body wait for an Identity of the first variable ("pivot"), so that they belong to the frame.
 static bool is_there(const Node *node) {
     if (!looped_is_ordinary(node))
         return true;
@@ -189,13 +199,15 @@ static Status *copy_into(Writing *w, LoopedNode *from) {
     return OK;
 }
 
+// Copies of one draft mean nothing in the next; arguments are set anew by begin().
 static void forget(Writing *w) {
     for (int32_t i = 0; i < w->frame->n; i++)
         if (looped_is_ordinary(looped(w, i)->node))
             looped(w, i)->now = (Output){0};
 }
 
-// What gates and back edges wait for has to be done, whether anybody reads it or not.
+// What gates and back edges wait for has to be done, whether anybody reads it or not: an assignment in the body is tied
+// to the loop by nothing else.
 static Status *find_targets(Writing *w, bool body) {
     for (int32_t i = 0; i < w->frame->n; i++) {
         const Node *node = looped(w, i)->node;
@@ -212,7 +224,7 @@ static Status *find_targets(Writing *w, bool body) {
     return OK;
 }
 
-// The body, and what it reads of the condition's half, again.
+// The body, and what it reads of the condition's half, again; dead-code elimination takes what it doesn't read.
 static Status *copy_body(Writing *w) {
     w->states.n = 0;
     for (int32_t i = 0; i < w->frame->n; i++) {
@@ -226,7 +238,8 @@ static Status *copy_body(Writing *w) {
     return find_targets(w, true);
 }
 
-// What the next condition reads it reads when the iteration is over.
+// What the next condition reads of variables it reads when the iteration is over: in the unrotated loop the back edges
+// put it there, here a NoOp behind all that has a state does.
 static Status *wait_for_states(Writing *w, Node *waiting, Node **barrier) {
     if (!w->states.n)
         return OK;
@@ -265,6 +278,8 @@ static Status *end(Writing *w) {
     return OK;
 }
 
+// Order matters: the results of an iteration are read off before the variables are renamed to what they are next, and
+// the condition is copied after.
 static Status *write_drafts(Writing *w, LoopDraft *loop) {
     TRY(begin(w, &loop->first));
     forget(w);
@@ -290,6 +305,7 @@ static Status *write_drafts(Writing *w, LoopDraft *loop) {
 
 // ---- the node
 
+// Exit(Switch(Merge)): which variable leaves here.
 static int32_t variable_of(const Writing *w, const Node *leaves) {
     const Node *merge = leaves->inputs[0].node->inputs[0].node;
     for (size_t i = 0; i < w->merges.n; i++)
@@ -298,6 +314,8 @@ static int32_t variable_of(const Writing *w, const Node *leaves) {
     return -1;
 }
 
+// The loop waits for what its Enters waited for. The attribute `body` is the draft's place in LoopDrafts: a node can't
+// hold a pointer.
 static Status *make_node(Writing *w, int body, const NodeVec *exits, Node **out) {
     AUTO(arena) Arena arena = {0};
     size_t n = w->merges.n;
@@ -326,6 +344,7 @@ static Status *make_node(Writing *w, int body, const NodeVec *exits, Node **out)
     return builder_finish(&builder, out);
 }
 
+// Readers of the Exit read the node; who waited for the Exit waits for the whole loop, which is when an Exit comes.
 static Status *leave_by(Draft *draft, Node *leaves, Node *made, int output) {
     made->output_shapes[output] = leaves->output_shapes[0];
     if (leaves->handles && leaves->handles[0])
@@ -366,6 +385,7 @@ static Status *put_node(Writing *w, LoopDraft *loop, int body) {
     return status;
 }
 
+// The list owns the draft before anything can fail.
 static Status *write(Writing *w) {
     LoopDrafts *loops = w->r->draft->loops;
     LoopDraft *loop = calloc(1, sizeof *loop);

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "plan/specialisation.h"
 
+// Of one size the earlier begins first: a fixed order, so that one plan packs alike in every process.
 static int by_size(const void *a, const void *b) {
     const Interval *x = *(Interval *const *)a, *y = *(Interval *const *)b;
     if (x->bytes != y->bytes)
@@ -20,7 +21,8 @@ static int by_size(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-// The lowest gap of `bytes` among placed intervals (sorted by offset) that overlap `interval` in time.
+// The lowest gap of `bytes` among placed intervals (sorted by offset) that overlap `interval` in time: one walk
+// upwards, in which `at` is where all that came so far has ended.
 static int64_t lowest_gap(Interval *const *placed, int n, const Interval *interval) {
     int64_t at = 0;
     for (int i = 0; i < n; i++) {
@@ -34,6 +36,7 @@ static int64_t lowest_gap(Interval *const *placed, int n, const Interval *interv
     return at;
 }
 
+// By insertion: `placed` is nearly in order already, since large values go low.
 static void insert_by_offset(Interval **placed, int n, Interval *interval) {
     int at = n;
     while (at > 0 && placed[at - 1]->offset > interval->offset) {
@@ -52,16 +55,20 @@ typedef struct {
     int32_t next;   // in the list of free blocks, or of blocks that end at one time; -1: none
 } Block;
 
+// The power of two that holds `bytes`; 6, for 64 bytes, is the least, as offsets are aligned to that.
 static int class_of(size_t bytes) {
     return bytes <= BUFFER_ALIGNMENT ? 6 : 64 - __builtin_clzll((unsigned long long)bytes - 1);
 }
 
+// A sweep over time needs the intervals in the order in which they begin.
 static int by_first(const void *a, const void *b) {
     const Interval *x = *(Interval *const *)a, *y = *(Interval *const *)b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
-// `rest` in order of their beginning; `ends` has room for every time. Blocks lie from `top` on.
+// Linear: a sweep over time that takes a block of the class from its free list when a value begins, and gives it back
+// after the last time at which the value is read. `rest` is in order of their beginning; `ends` has room for every
+// time. Blocks lie from `top` on. A class wastes less than half of a block, and these are the small values of a plan.
 static int64_t share_by_class(Interval **rest, int n, int64_t top, Block *blocks, int32_t *ends, int32_t last_time) {
     int32_t free_blocks[CLASSES];
     for (int c = 0; c < CLASSES; c++)
@@ -111,6 +118,7 @@ static Status *pack_rest(Interval **rest, int n, int64_t *top) {
     return OK;
 }
 
+// The most bytes alive at any time: no packing needs less, so one that reaches it is optimal and the search can stop.
 static Status *lower_bound(const Interval *intervals, int n, size_t *out) {
     int32_t end = 0;
     for (int i = 0; i < n; i++)
@@ -142,6 +150,7 @@ static int64_t place_all(Interval *const *order, int n, Interval **placed) {
     return top;
 }
 
+// From one place in the order to another; those between move up by one.
 static void move_place(Interval **order, int from, int to) {
     Interval *moved = order[from];
     if (from < to)
@@ -151,9 +160,13 @@ static void move_place(Interval **order, int from, int to) {
     order[to] = moved;
 }
 
+// TRIES of place_all, n * n steps each, and WORK steps in all: packing must stay small beside specialising. Only the
+// largest MOVED values change places: where the small ones lie hardly moves the top.
 enum { TRIES = 256, MOVED = 12, WORK = 1 << 22 };  // n * n steps each, so many at most
 
-// Places them in the best order found: one of the largest moves among them, and stays where that did no harm.
+// Places them in the best order found, by local search: one of the largest moves among them, and stays where that did
+// no harm (equal is kept, too, since from there another move may gain). It ends within 1 % of the bound. The random
+// numbers have a fixed seed: a plan's layout must not differ from one process to the next.
 static int64_t place_best(Interval **order, int n, int64_t bound, Interval **placed) {
     int64_t work = (int64_t)n * n, least = place_all(order, n, placed), top = least;
     uint32_t random = 1, most = n < MOVED ? (uint32_t)n : MOVED;

@@ -1,10 +1,12 @@
 // Order — the last pass: a placed graph becomes the flat arrays of a plan.
 //
-// Nodes go in an order that respects the edges (back edges into loops excepted). Values become slots; each slot knows
-// its readers, the slot whose memory it shares, and whether somebody may see it after the step.
+// Nodes go in a topological order (back edges into loops excepted). Values become slots, numbered in the order of their
+// producers; each slot knows its readers, the slot whose memory it shares (its root), and whether somebody may see it
+// after the step (it escapes, and gets a counted buffer instead of a place in the arena).
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/claim.h"
 #include "plan/frames.h"
 #include "plan/loops.h"
 #include "plan/waves.h"
@@ -33,6 +35,7 @@ static Status *bind_nodes(Ordering *o) {
         const Op *op = node_op(node);
         p->async = op->start || (op->flags & OP_BLOCKS);
         plan->waits |= p->async;
+        // Such a plan can't run as a list: values may be dead, or come in any order.
         bool control_flow = p->flow >= FLOW_SWITCH && p->flow <= FLOW_TRIGGER && p->flow != FLOW_LOOP_COND;
         plan->propagated |= (op->start && !plan->n_waves) || control_flow || plan->partial;
     }
@@ -46,6 +49,7 @@ static bool uses_device(const Plan *plan, const Device *device) {
     return false;
 }
 
+// Memory 0 is the host's, whichever devices compute there; then one for each device in use that has its own.
 static Status *find_memories(Ordering *o) {
     Plan *plan = o->plan;
     const DeviceSet *devices = o->draft->options->devices;
@@ -58,6 +62,7 @@ static Status *find_memories(Ordering *o) {
     return OK;
 }
 
+// Devices whose kernels return before their work is done: a step waits for these before its results are seen.
 static Status *find_queues(Ordering *o) {
     Plan *plan = o->plan;
     const DeviceSet *devices = o->draft->options->devices;
@@ -85,6 +90,22 @@ static Status *plan_loops(Ordering *o) {
             continue;
         plan->nodes[i].child = plan->n_loops;
         TRY(loop_plan(o->draft, o->order[i], plan, &plan->loops[plan->n_loops++]));
+    }
+    return OK;
+}
+
+static Status *plan_clusters(Ordering *o) {
+    Plan *plan = o->plan;
+    int32_t n = 0;
+    for (int32_t i = 0; i < plan->n_nodes; i++)
+        n += plan->nodes[i].flow == FLOW_CLUSTER;
+    plan->clusters = ARENA_ARRAY(&plan->arena, PlanCluster, n);
+    NEED_MEMORY(plan->clusters);
+    for (int32_t i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i].flow != FLOW_CLUSTER)
+            continue;
+        plan->nodes[i].child = plan->n_clusters;
+        TRY(cluster_plan(o->draft, o->order[i], &plan->clusters[plan->n_clusters++]));
     }
     return OK;
 }
@@ -133,6 +154,8 @@ static bool passes_memory(const PlanNode *p, int input, int output) {
     }
 }
 
+// Inputs come before their readers, so a chain of aliases finds the first one in one walk. A Merge passes on whichever
+// input came, so its output has no root but its own.
 static void find_roots(Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
@@ -149,7 +172,9 @@ static bool is_queued(const PlanNode *p, const PlanSlot *slot) {
     return p->binding.device->type->sync && slot->memory == HOST_MEMORY;
 }
 
-// What may be seen after the step, or after its last planned use, needs a buffer of its own.
+// What may be seen after the step, or after its last planned use, needs a buffer of its own: what is fetched, kept by a
+// kernel (assigned, enqueued), read or written by a started op, which ends when it likes, and strings, resources and
+// variants, which are objects with their own life. It is the root that escapes: all its aliases lie in its buffer.
 static void find_escapes(Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const PlanNode *p = &plan->nodes[i];
@@ -172,12 +197,13 @@ static void find_escapes(Plan *plan) {
     }
 }
 
+// In the order of the list, so that counting down readers touches them in the order in which they run.
 static int by_node(const void *a, const void *b) {
     const PlanEdge *x = a, *y = b;
     return (x->node > y->node) - (x->node < y->node);
 }
 
-// Mostly they are.
+// Mostly they are: readers were added in the graph's order. Asking is cheaper than qsort, which allocates.
 static bool is_sorted(const PlanEdge *edges, int32_t n) {
     for (int32_t i = 1; i < n; i++)
         if (edges[i - 1].node > edges[i].node)
@@ -209,7 +235,8 @@ static Status *list_edges(Ordering *o) {
     return OK;
 }
 
-// Slots whose last reader in list order is node i, and which of i's inputs nobody reads after it.
+// The lists that release values: slots whose last reader in list order is node i, and which of i's inputs nobody reads
+// after it (`last`), into whose memory a kernel may then write its output.
 static Status *list_drops(Plan *plan) {
     int32_t *last = malloc(((size_t)plan->n_slots + 1) * sizeof *last);
     NEED_MEMORY(last);
@@ -219,6 +246,7 @@ static Status *list_drops(Plan *plan) {
         for (int in = 0; in < plan->nodes[i].binding.n_in; in++)
             last[plan->in_slots[plan->nodes[i].in + in]] = i;
     for (int f = 0; f < plan->n_fetches; f++)
+        // Fetched values are taken at the end of the step.
         last[plan->fetches[f].slot] = INT32_MAX;
     plan->drops = ARENA_ARRAY(&plan->arena, int32_t, plan->n_slots);
     int32_t *count = calloc((size_t)plan->n_nodes + 1, sizeof *count);
@@ -278,7 +306,8 @@ static Status *list_ends(Ordering *o) {
     return OK;
 }
 
-// Of constants, and of nodes that only give the handle of their state: no step has to run them.
+// Of constants, and of nodes that only give the handle of their state: no step has to run them, their slots are filled
+// when the step is made.
 static void copy_constants(Ordering *o) {
     for (int32_t i = 0; i < o->plan->n_nodes; i++) {
         PlanNode *p = &o->plan->nodes[i];
@@ -303,8 +332,9 @@ static Node *goes_on(const Node *node) {
     return op && !next->mark && !op->update ? next : NULL;
 }
 
-// Puts nodes right behind what only they read: a variable's first value is drawn, scaled and assigned before the next
-// one is drawn. `order` is one that respects the edges. A node's mark is what it waits for, -1 when it has its place.
+// Puts nodes right behind what only they read, depth first: a variable's first value is drawn, scaled and assigned
+// before the next one is drawn, so initialising a model holds one such value and not all of them. `order` is one that
+// respects the edges. A node's mark is what it waits for, -1 when it has its place.
 static Status *bring_forward(Node **order, size_t n) {
     Node **old = malloc((n + 1) * sizeof *old);
     NEED_MEMORY(old);
@@ -324,6 +354,8 @@ static Status *bring_forward(Node **order, size_t n) {
     return OK;
 }
 
+// The steps depend on each other: slots need the order and the memories, edges the marks that number_slots leaves,
+// drops the fetches, frames everything.
 static Status *order_nodes(Ordering *o) {
     Plan *plan = o->plan;
     size_t n;
@@ -343,6 +375,7 @@ static Status *order_nodes(Ordering *o) {
             o->order[kept++] = o->order[i];
     TRY(waves_find(plan, o->order, kept));
     plan->n_nodes = (int32_t)kept;
+    // Aligned to half its size, so that no node lies across more cache lines than it must.
     plan->nodes = arena_aligned(&plan->arena, kept * sizeof *plan->nodes, sizeof *plan->nodes / 2);
     o->first_slot = ARENA_ARRAY(&plan->arena, int32_t, kept);
     NEED_MEMORY(plan->nodes && o->first_slot);
@@ -350,6 +383,7 @@ static Status *order_nodes(Ordering *o) {
     TRY(find_queues(o));
     TRY(find_memories(o));
     TRY(plan_loops(o));
+    TRY(plan_clusters(o));
     TRY(number_slots(o));
     TRY(list_ends(o));
     find_roots(plan);

@@ -1,13 +1,15 @@
 // Partition — puts CopyOut and CopyIn where an edge crosses from one memory to another, inside a task.
 //
-// One tensor goes once per destination device: all its readers there share one CopyIn. It is ordered behind its
-// CopyOut, so it never waits, and it takes part in loops like any node. Values that both ends keep in
-// host memory (int32, strings, resources, declared host inputs and outputs) cross without a copy.
+// One tensor goes once per destination device: all its readers there share one CopyIn. It is ordered behind its CopyOut
+// by a control edge, so it never waits, and it takes part in loops like any node. Values that both ends keep in host
+// memory (int32, strings, resources, declared host inputs and outputs) cross without a copy. Between tasks it is
+// cut.c's.
 #include <stdlib.h>
 
 #include "graph/build.h"
 #include "plan/pass.h"
 
+// `host_out` counts arguments of the signature, an edge outputs of the node: they differ where an argument is a list.
 static bool output_on_host(const Device *device, Output edge, const Node *from) {
     const Op *op = node_op(from);
     for (int arg = 0; op && op->host_out && arg < from->type->signature.n_outputs && arg < MAX_ARGS; arg++) {
@@ -30,7 +32,9 @@ static bool input_on_host(const Device *device, const Node *node, int input) {
     return device_hosts(device, node_input_type(node, input));
 }
 
-// A CopyIn of `edge` in the memory of `node`'s device (or in host memory), made at the first want.
+// A CopyIn of `edge` in the memory of `node`'s device (or in host memory), made for its first reader there. A reader
+// that declares a host input reads on the host though its device has its own memory: that is another copy, with its own
+// key.
 static Status *copy_in(Draft *draft, Output edge, const Node *reader, bool to_host, Map *made, Arena *arena,
                        Node **out) {
     Str to = str_of(reader->placed->name);
@@ -63,6 +67,7 @@ static Status *copy_in(Draft *draft, Output edge, const Node *reader, bool to_ho
     return OK;
 }
 
+// Copies are added behind the nodes that are walked; they need no crossing themselves.
 static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
@@ -73,6 +78,8 @@ static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
         for (int in = 0; in < node->n_inputs; in++) {
             Output edge = node->inputs[in];
             const Device *from = edge.node->placed;
+            if (dtype_is_ref(edge.node->output_types[edge.index]) && to->type->compiler)
+                continue;  // a handle: who reads the variable knows where its value is
             bool from_host = from->type->host || output_on_host(from, edge, edge.node);
             bool to_host = to->type->host || input_on_host(to, node, in);
             if ((from == to && from_host == to_host) || (from_host && to_host))
@@ -86,6 +93,7 @@ static Status *cross_edges(Draft *draft, Map *made, Arena *arena) {
 }
 
 Status *pass_partition(Draft *draft) {
+    // The common case, without a walk over the graph.
     bool one_memory = true;
     for (int d = 0; d < draft->options->devices->n; d++)
         one_memory &= draft->options->devices->devices[d]->type->host;

@@ -10,6 +10,7 @@
 // What a task other than the master's has to run: a GraphDef whose nodes name their devices.
 typedef struct {
     Text task, graph;              // "/job:ps/replica:0/task:0"
+    Str node;                      // one of the session's graph that runs there
 } DraftPart;
 
 typedef struct Draft {
@@ -21,6 +22,7 @@ typedef struct Draft {
     int n_targets;
     DraftPart *parts;              // of other tasks (cut.c)
     int n_parts;
+    struct ClusterDrafts *clusters;  // what devices compile (plan/claim.h); NULL: nothing
     struct LoopDrafts *loops;      // of all loops that have become nodes, whichever graph they are in (plan/loops.h)
 } Draft;
 void draft_clear(Draft *draft);    // its arrays; the graph is the plan's
@@ -66,6 +68,7 @@ FALLIBLE Status *pass_place(Draft *draft);     // sets node->placed; later passe
                                                // stand for
 FALLIBLE Status *pass_loops(Draft *draft);     // loops of straight iterations become nodes (plan/loops.h)
 FALLIBLE Status *pass_cut(Draft *draft);       // the parts of other tasks; what stays is the home task's
+FALLIBLE Status *pass_claim(Draft *draft);     // parts for devices that compile become nodes (plan/claim.h)
 FALLIBLE Status *pass_partition(Draft *draft); // copies where an edge crosses memories
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 

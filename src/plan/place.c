@@ -4,7 +4,10 @@
 // goes to a device that every member's request allows and that has kernels for all of them. Stateful nodes go where
 // they went before (PlanOptions.placed), and who reads their state goes there whatever it asks for. Without a request a
 // node goes to the first device of the highest priority. With soft placement requests are preferences, but for the job
-// and task that they name.
+// and task that they name. Rules and messages are those of TensorFlow's Placer and ColocationGraph.
+//
+// Groups are a union-find over nodes; each root has the set of devices that all members allow, as bits. Joining two
+// groups intersects their sets, and an empty intersection names both nodes.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,6 +29,7 @@ static uint64_t *feasible_of(const Placing *p, int32_t id) {
     return p->feasible + (size_t)id * p->words;
 }
 
+// One set more than there are nodes: the last is follow_state's, to work in.
 static uint64_t *able_of(const Placing *p, int32_t id) {
     return p->able + (size_t)id * p->words;
 }
@@ -61,6 +65,7 @@ static void set_intersect(const Placing *p, uint64_t *to, const uint64_t *with) 
         to[w] &= with[w];
 }
 
+// With path halving. Without ranks: a group is joined to the node at hand, and chains stay short.
 static int32_t find_group(const Placing *p, int32_t id) {
     while (p->group[id] != id) {
         p->group[id] = p->group[p->group[id]];
@@ -85,7 +90,8 @@ static Status *no_such_device(const Placing *p, const Node *node) {
          NODE_ARGS(node), STR_ARGS(node->name), STR_ARGS(node->device), STR_ARGS(text_str(&names)));
 }
 
-// Who is in the groups of both, with what they ask for.
+// Who is in the groups of both, with what they ask for: a conflict is between requests that may be far from the edge at
+// which it shows.
 static void list_members(const Placing *p, int32_t x, int32_t y, Text *out) {
     enum { MOST_LISTED = 8 };
     const Graph *graph = p->draft->graph;
@@ -115,7 +121,8 @@ static Status *no_common_device(const Placing *p, const Node *a, const Node *b) 
 
 // ---- what each node asks for
 
-// Devices that match the whole request, and those of its job and task: soft placement chooses among the latter.
+// Devices that match the whole request, and those of its job and task: soft placement chooses among the latter, since
+// moving to another task would move state or fail for want of a connection, not just be slower.
 static Status *requested(const Placing *p, const Node *node, uint64_t *out_asked, uint64_t *out_near) {
     const DeviceSet *devices = p->draft->options->devices;
     DeviceSpec spec;
@@ -130,30 +137,44 @@ static Status *requested(const Placing *p, const Node *node, uint64_t *out_asked
     return OK;
 }
 
-// Where an earlier plan has put the state of the node; NULL: nowhere yet.
+// Where an earlier plan has put the state of the node; NULL: nowhere yet. A variable lives in one place, whatever the
+// later graph would choose for it.
 static const Device *device_before(const Placing *p, const Node *node) {
     const PlacementRecord *placed = p->draft->options->placed;
     return placed && node_is_stateful(node) ? placed->device_of(placed, plan_state_name(node)) : NULL;
 }
 
+// A device that compiles has no kernels: what it doesn't take is claimed by nobody, and runs on the host.
+static bool can_be_on(const Node *node, const Device *device, const Device *host) {
+    return binding_exists(node, device) || (device->type->compiler && binding_exists(node, host));
+}
+
+// State is where it was, but that of a device that compiles is the host's, and goes there when it is used.
+static bool keeps_state(const Device *device, const Device *before) {
+    return device == before ||
+           (device->type->compiler && before->type->host && str_equal(device_task(device), device_task(before)));
+}
+
 static void keep_those_with_kernel(const Placing *p, const Node *node, uint64_t *set) {
     const DeviceSet *devices = p->draft->options->devices;
     for (int d = 0; d < devices->n; d++)
-        if (set_has(set, d) && !binding_exists(node, devices->devices[d]))
+        if (set_has(set, d) && !can_be_on(node, devices->devices[d], devices->devices[0]))
             set_put(set, d, false);
 }
 
-// Nodes that stand for a plan's own loops (plan/loops.h) can't be asked for.
+// Sets where a node alone could go. Nodes that stand for a plan's own loops (plan/loops.h) can't be asked for: their
+// attribute counts drafts of this plan.
 static Status *find_feasible(const Placing *p, const Node *node) {
-    NEED(node_flow(node) != FLOW_LOOP, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): only plans make such nodes",
-         NODE_ARGS(node));
+    NEED(node_flow(node) != FLOW_LOOP && node_flow(node) != FLOW_CLUSTER, INVALID_ARGUMENT,
+         "{{node %.*s}} (%.*s): only plans make such nodes", NODE_ARGS(node));
     const DeviceSet *devices = p->draft->options->devices;
     uint64_t *feasible = feasible_of(p, node->id), *able = able_of(p, node->id);
     TRY(requested(p, node, feasible, able));
     const Device *before = device_before(p, node);
     for (int d = 0; before && d < devices->n; d++) {
-        set_put(feasible, d, devices->devices[d] == before);
-        set_put(able, d, devices->devices[d] == before);
+        bool there = keeps_state(devices->devices[d], before);
+        set_put(feasible, d, there && (devices->devices[d] == before || set_has(feasible, d)));
+        set_put(able, d, there);
     }
     keep_those_with_kernel(p, node, feasible);
     if (p->draft->options->soft_placement)
@@ -161,6 +182,7 @@ static Status *find_feasible(const Placing *p, const Node *node) {
     else
         set_copy(p, able, feasible);
     if (set_is_empty(p, feasible))
+        // The request alone can't be met: under soft placement it counts as a preference.
         set_copy(p, feasible, able);
     if (!set_is_empty(p, feasible))
         return OK;
@@ -171,6 +193,7 @@ static Status *find_feasible(const Placing *p, const Node *node) {
 
 // ---- groups
 
+// The group of `b` joins that of `a`. Where only soft placement lets them meet, their preferences are dropped together.
 static Status *join(Placing *p, const Node *a, const Node *b) {
     int32_t x = find_group(p, a->id), y = find_group(p, b->id);
     if (x == y)
@@ -188,7 +211,7 @@ static Status *join(Placing *p, const Node *a, const Node *b) {
 }
 
 // State doesn't move: who asks to be elsewhere goes to it all the same, as in TensorFlow, if it has a kernel there. But
-// not from other state.
+// not from other state: a node that has joined a group already is held there.
 static void follow_state(Placing *p, const Node *node, const Node *holder) {
     int32_t x = find_group(p, node->id), y = find_group(p, holder->id);
     if (x == y || x != node->id || sets_meet(p, able_of(p, x), able_of(p, y)))
@@ -207,7 +230,9 @@ static bool shares_state(const Node *node, int input) {
     return dtype_is_ref(dtype) || dtype == DT_resource;
 }
 
-// With the node that is named; where that is not part of the step, with the others who name it.
+// With the node that is named; where that is not part of the step, with the others who name it. TensorFlow gives the
+// names in the attribute `_class`, as "loc:@name". Attributes beyond the signature's are rare: most nodes are done
+// after one comparison.
 static Status *join_colocated(Placing *p, const Node *node) {
     const AttrValue *classes = node->n_attrs > node->type->signature.n_attrs ? node_attr_find(node, "_class") : NULL;
     for (int i = 0; classes && classes->is_list && classes->kind == ATTR_STRING && i < classes->n; i++) {
@@ -253,6 +278,7 @@ static Status *make_groups(Placing *p) {
     return join_groups(p);
 }
 
+// The first of the highest priority, which a device's type is registered with.
 static int choose(const Placing *p, const uint64_t *feasible) {
     const DeviceSet *devices = p->draft->options->devices;
     int best = -1;
@@ -273,11 +299,13 @@ static void log_placement(const Graph *graph) {
     }
 }
 
+// The record keeps the first device that it is told; it fails only for want of memory.
 static Status *note(const PlacementRecord *placed, const Node *node) {
     bool asked = placed && placed->placed && node_is_stateful(node);
     return asked ? placed->placed(placed, plan_state_name(node), node->placed) : OK;
 }
 
+// Every member of a group asks its root, so they all get one answer.
 static Status *assign(Placing *p) {
     const Graph *graph = p->draft->graph;
     const PlanOptions *options = p->draft->options;
@@ -292,6 +320,7 @@ static Status *assign(Placing *p) {
     return OK;
 }
 
+// One allocation for all sets: with a few devices that is one word a node.
 static Status *place(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     size_t words = ((size_t)draft->options->devices->n + WORD_BITS - 1) / WORD_BITS;

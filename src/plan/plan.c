@@ -1,4 +1,8 @@
 // Plan — see plan.h: the chain of passes, and the life of a plan.
+//
+// The chain is two tables, a master's and a worker's (TensorFlow cuts at the same place: what GraphExecutionState does
+// before graphs are partitioned, and what a worker's GraphMgr does with its part). Each pass is a pure function on the
+// draft's graph; debug and sanitizer builds check the graph after each.
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -32,11 +36,14 @@ static const PassRow of_master[] = {
     {pass_deref, -1},
     {pass_place, -1},
     {pass_cut, -1},
+    {pass_claim, -1},
     {pass_partition, -1},
 };
 
-// What a worker does with the graph that it is given. The order matters: fusion comes last, since nothing sees through
-// a fused node.
+// What a worker does with the graph that it is given. The order matters. Simplifying comes before folding, since it
+// writes what may be constants; equal nodes merge after folding, since folding makes nodes equal. Control edges are
+// pruned when identities are gone, and what that sets free is simplified, folded and merged once more. Loops come
+// before fusion, so that bodies are fused on their own; fusion comes last, since nothing sees through a fused node.
 static const PassRow of_worker[] = {
     {pass_simplify, PASS_SIMPLIFY},
     {pass_fold, PASS_FOLD},
@@ -78,6 +85,7 @@ static size_t constants_bytes(const Plan *plan) {
     return bytes;
 }
 
+// What a plan costs to keep, for the session's limit on plans (session/plans.c): an estimate, within what malloc adds.
 static size_t plan_bytes(const Plan *plan) {
     enum { NODE = 400, SLOT = 160 };  // of a step: its kernels, its list, what dynamic nodes were prepared for; its
                                       // values
@@ -127,6 +135,7 @@ static Status *fill(Draft *draft, Plan *plan) {
     return status;
 }
 
+// The graph passes from the draft to the plan before the passes run: whatever fails, plan_release frees it.
 Status *draft_plan(Draft *draft, Plan **out) {
     Plan *plan;
     TRY(plan_new(draft->options, &plan));
@@ -164,6 +173,8 @@ void plan_release(Plan *plan) {
         return;
     for (int32_t i = 0; i < plan->n_loops; i++)
         plan_loop_clear(&plan->loops[i]);
+    for (int32_t i = 0; i < plan->n_clusters; i++)
+        plan_release(plan->clusters[i].host);
     for (int32_t i = 0; plan->constants && i < plan->n_slots; i++)
         tensor_clear(&plan->constants[i]);
     graph_release(plan->graph);

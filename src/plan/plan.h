@@ -20,7 +20,7 @@ typedef struct {
     int32_t drops, n_drops;  // plan->drops: slots that nobody reads after this node, in list order
     int32_t frame;         // the loop it runs in; 0 is the step itself
     int32_t child;         // FLOW_ENTER: the frame it enters; FLOW_EXIT, FLOW_NEXT: the one it is in; FLOW_LOOP: of
-                           // plan->loops
+                           // plan->loops; FLOW_CLUSTER: of plan->clusters
     uint32_t last;         // BIT(i): in list order, nobody reads input i after this node
     int32_t position;      // of an Exit among the frame's exits, of a constant Enter among its constants, of a started
                            // node among plan->starts
@@ -61,13 +61,15 @@ typedef struct {
 } IterationSlot;
 
 typedef struct {
-    int32_t pending;       // inputs and controls that have not come; of a Merge only controls, and -1 once it has fired
+    int32_t pending;       // inputs and controls that have not come; of a Merge only controls, and -1 once it has fired; run
+                           // may keep its own numbers below
     uint16_t dead;         // of a Merge: dead inputs so far; of others: whether there is one
     int16_t came;          // of a Merge: the input that came alive, or -1
 } IterationNode;
 
 // A loop. frame 0 is the step.
 typedef struct {
+    uint64_t name_hash;    // of the name by which it is entered: the rest of a value's key between tasks
     int32_t parent;
     int32_t child_index;   // among the parent's children
     int32_t n_children;
@@ -93,6 +95,13 @@ typedef struct {
     int32_t n_variables, n_invariants;
     int32_t *results;      // by output: the variable
 } PlanLoop;
+
+// What a device compiles, that is one node (plan/claim.h).
+typedef struct {
+    struct Plan *host;     // inputs -> outputs: the same nodes as a list, for while it isn't compiled and for when it can't
+                           // be. A handle stays a handle
+    const Device *device;
+} PlanCluster;
 
 enum { HOST_MEMORY = 0 };  // of plan->memories
 
@@ -122,6 +131,7 @@ struct Plan {
     PlanEdge *edges;
     PlanFrame *frames;
     PlanLoop *loops;
+    PlanCluster *clusters;
     int32_t *in_slots;
     int32_t *in_places;    // the same slots by their place in the node's frame
     int32_t *drops;
@@ -132,7 +142,7 @@ struct Plan {
     int32_t n_waves, n_starts;
     int32_t n_awaited;     // outputs of started nodes
     int32_t n_keys;        // values whose shapes choose the specialisation: the feeds, then what is awaited
-    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops;
+    int32_t n_nodes, n_slots, n_frames, n_feeds, n_fetches, n_in_slots, n_roots, n_loops, n_clusters;
     const Device **memories;  // where its values lie: the host's memory, for which NULL stands, and those of devices
                               // that have one of their own
     int32_t n_memories;

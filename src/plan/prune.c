@@ -24,12 +24,14 @@ typedef struct {
     VEC(Met) met;
 } Pruning;
 
+// A mark may be stale, from an earlier plan: it is believed only if the list has this node there. So marks of the
+// session's graph needn't be cleared, which would touch every node.
 static Met *met_find(const Pruning *p, const Node *node) {
     uint32_t at = (uint32_t)node->mark;
     return at < p->met.n && p->met.p[at].node == node ? &p->met.p[at] : NULL;
 }
 
-// Valid until the next call.
+// The pointer is valid until the next call: the list may move.
 static Status *meet(Pruning *p, Node *node, Met **out) {
     *out = met_find(p, node);
     if (*out)
@@ -40,7 +42,7 @@ static Status *meet(Pruning *p, Node *node, Met **out) {
     return OK;
 }
 
-// Which feed replaces the edge; -1 for none.
+// Which feed replaces the edge; -1 for none. Feeds of one node are mostly one; the search begins at its first.
 static int feed_of(const Pruning *p, const Met *met, Output edge) {
     if (!met || !met->fed)
         return -1;
@@ -57,6 +59,7 @@ static int feed_for_node(const Pruning *p, Node *node) {
     return bare ? feed_of(p, met_find(p, node), (Output){node, 0}) : -1;
 }
 
+// A worklist, not recursion: graphs may be deeper than a stack.
 static Status *need_met(Pruning *p, Met *met) {
     if (met->needed)
         return OK;
@@ -72,6 +75,8 @@ static Status *need(Pruning *p, Node *node) {
     return need_met(p, met);
 }
 
+// Messages are TensorFlow's where its tests look at them. Feeds are walked from the last, so that `fed` ends as the
+// first of the node; the walk finds a double when it meets the earlier one.
 static Status *check_signature(Pruning *p, const Graph *graph) {
     const StepSignature *s = p->signature;
     NEED(s->n_fetches + s->n_targets > 0, INVALID_ARGUMENT, "Must specify at least one target to fetch or execute.");
@@ -101,6 +106,8 @@ static Status *check_signature(Pruning *p, const Graph *graph) {
     return OK;
 }
 
+// Only edges that nobody feeds are followed: what lies behind a fed edge doesn't run, which is how a client runs part
+// of a graph.
 static Status *close_backwards(Pruning *p) {
     const StepSignature *s = p->signature;
     for (int i = 0; i < s->n_fetches; i++)
@@ -132,7 +139,7 @@ static Status *check_fed(const Node *node) {
 }
 
 // A node as it is, with room for its edges. Attributes, types and shapes are shared with the original, which the
-// session keeps.
+// session keeps: copying them would cost more than the rest of the pass.
 static Status *copy_node(Pruning *p, Node *from) {
     Graph *graph = p->draft->graph;
     TRY(check_fed(from));
@@ -158,6 +165,7 @@ static void put_at_client(const Pruning *p, NodeBuilder *builder, DType dtype) {
         builder_device(builder, str_of(options->devices->devices[0]->name));
 }
 
+// A fed handle (a resource or reference as a value) keeps what the graph knows of the variable behind it.
 static Status *make_arg(Pruning *p, int feed, Node **out) {
     Output edge = p->signature->feeds[feed];
     DType dtype = dtype_base(edge.node->output_types[edge.index]);
@@ -194,6 +202,7 @@ static Status *connect(Pruning *p, Node *from) {
         node->inputs[i] = feed >= 0 ? (Output){p->draft->feeds[feed], 0} : (Output){met->copy, from->inputs[i].index};
     }
     // Fed values are there from the start, but in a partial run.
+    // The count grows again as those that stay are written.
     node->n_controls = 0;
     for (int i = 0; i < from->n_controls; i++) {
         int feed = feed_for_node(p, from->controls[i]);
@@ -210,7 +219,8 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// In the order of the session's graph. A walk that met most of the graph doesn't sort it.
+// In the order of the session's graph, since later passes add and break ties in the graph's order: plans don't depend
+// on the order of fetches. A walk that met a 16th of the graph doesn't sort but looks through all of it.
 static void sort_needed(Pruning *p, const Graph *graph) {
     if (!p->needed.n)
         return;  // all that is fetched is fed
@@ -227,6 +237,7 @@ static void sort_needed(Pruning *p, const Graph *graph) {
     }
 }
 
+// All copies exist before any is connected: edges into loops go backwards.
 static Status *copy_all(Pruning *p, const Graph *graph) {
     const StepSignature *s = p->signature;
     Draft *draft = p->draft;

@@ -13,6 +13,9 @@
 #include "loops/tuning.h"
 #include "plan/specialising.h"
 
+// A value below 1 MiB isn't worth a node; a gain of less than a 32nd of the peak isn't worth any time. Costs are
+// estimates by bytes (TUNED_RECOMPUTE_SPEED), budgets a 64th of what the step's kernels are estimated to take. WORK
+// bounds the greedy search, which looks at all times for each candidate that it takes.
 enum {
     LEAST_BYTES = 1 << 20,       // of a value
     SMALL_PART = 64,             // what is so much smaller than the value may be kept longer for it; so may little time
@@ -50,6 +53,8 @@ static int32_t input_slot(const Specialising *s, const Candidate *c, int input) 
     return s->plan->in_slots[s->plan->nodes[c->node].in + input];
 }
 
+// Kernels of one output that the machine calls directly: only for these the specialisation can change which inputs are
+// read. The value must lie in the arena, since only there a shorter life frees memory.
 static bool could_recompute(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
     if (!(p->binding.op->flags & OP_RECOMPUTES) || !p->binding.direct || p->binding.n_out != 1 ||
@@ -59,6 +64,7 @@ static bool could_recompute(const Specialising *s, int32_t i) {
     return specialising_in_arena(s, value) && bytes_of(s, value) >= LEAST_BYTES;
 }
 
+// Between the last early reader and the node that computes it again the value needs no memory.
 static void add_live(Choice *choice, const Candidate *c, int64_t bytes) {
     for (int32_t t = c->early + 1; t < c->node; t++)
         choice->live[t] += bytes;
@@ -66,7 +72,8 @@ static void add_live(Choice *choice, const Candidate *c, int64_t bytes) {
 
 // ---------------------------------------- as things stand when all are kept
 
-// What is live at each time if all that could be is computed again.
+// What is live at each time if all that could be is computed again: differences at the ends of each interval, then
+// their sums. From there begin_candidates adds what keeping each candidate costs.
 static Status *count_live(Choice *choice) {
     Specialising *s = choice->s;
     size_t most = (size_t)s->plan->n_slots + (size_t)s->plan->n_nodes + 1;
@@ -87,6 +94,7 @@ static Status *count_live(Choice *choice) {
     return OK;
 }
 
+// It reads its sources and writes the value: bytes of both, at the speed of memory.
 static void begin_candidates(Choice *choice) {
     Specialising *s = choice->s;
     for (int32_t slot = 0; slot < s->plan->n_slots; slot++) {
@@ -110,6 +118,7 @@ static void begin_candidates(Choice *choice) {
     }
 }
 
+// min: a kernel may say "as much as it takes" by a cost beyond all sums.
 static int64_t step_cost(const Specialising *s) {
     int64_t total = 0;
     for (int32_t i = 0; i < s->plan->n_nodes; i++)
@@ -120,7 +129,8 @@ static int64_t step_cost(const Specialising *s) {
 
 // ---------------------------------------- the choice
 
-// Whether what it is computed from is there at its time anyway, or small.
+// Whether what it is computed from is there at its time anyway, or small. Keeping a large source for it would move the
+// peak instead of lowering it.
 static bool has_sources(const Choice *choice, const Candidate *c) {
     const Specialising *s = choice->s;
     for (int in = 1; in < s->plan->nodes[c->node].binding.n_in; in++) {
@@ -143,6 +153,8 @@ static int64_t most_live(const Choice *choice, int32_t first, int32_t end, int32
     return most;
 }
 
+// The largest that is alive at that time only because it is kept; of equal ones the one that is kept longest, which
+// frees memory at the most times.
 static Candidate *best_at(const Choice *choice, int32_t time) {
     Candidate *best = NULL;
     for (int i = 0; i < choice->n; i++) {
@@ -174,6 +186,8 @@ static void take(Choice *choice, Candidate *c) {
     }
 }
 
+// Greedy, then backwards: each turn lowers the fullest time by the largest value, until nothing more helps there. What
+// was taken early may turn out to lie nowhere near the peak that is left: that is kept after all, and costs no time.
 static void choose(Choice *choice) {
     int32_t time = 0;
     int64_t before = most_live(choice, 0, choice->n_times, &time), work = 0;
@@ -203,6 +217,8 @@ static void choose(Choice *choice) {
     }
 }
 
+// Sharing depends on which values die early, so it is found once with all candidates recomputed; the final layout is
+// made anew afterwards (specialising_pack).
 static Status *choose_among(Specialising *s, Candidate *candidates, int n) {
     AUTO(arena) Arena room = {0};
     Choice choice = {.s = s, .candidates = candidates, .n = n, .n_times = s->plan->n_nodes,

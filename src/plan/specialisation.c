@@ -1,4 +1,10 @@
 // Specialisation — see specialisation.h: the partial evaluation of a plan for given feed shapes.
+//
+// One walk over the list (abstract interpretation): of each slot it knows dtype, shape, and the value if that is a
+// small integer. A node whose inputs are values is computed; one whose inputs have known shapes is prepared by the same
+// code as a dynamic node (device/prepared.c), so both ways give the same results and errors. What fails here is left
+// dynamic and fails when it runs, where the error belongs. Then memory is packed and the list of what is left to run is
+// written.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -7,6 +13,8 @@
 #include "loops/tuning.h"
 #include "plan/specialising.h"
 
+// Bytes of a result that is computed while specialising. What shapes and axes need is far smaller; a larger value would
+// be kept for each set of shapes.
 enum { SMALL_VALUE = 4096 };  // bytes of a result that is computed while specialising
 
 static bool shapes_known(const Specialising *s, const PlanNode *p) {
@@ -16,7 +24,8 @@ static bool shapes_known(const Specialising *s, const PlanNode *p) {
     return true;
 }
 
-// Points s->in at what is known of the inputs; a variable input stands for the value behind its handle.
+// Points s->in at what is known of the inputs; a variable input stands for the value behind its handle, of which the
+// graph may know dtype and shape (HandleShape).
 static void gather_inputs(Specialising *s, const PlanNode *p, Tensor *handles) {
     for (int i = 0; i < p->binding.n_in; i++) {
         s->in[i] = &s->known[s->plan->in_slots[p->in + i]];
@@ -35,12 +44,16 @@ static void gather_inputs(Specialising *s, const PlanNode *p, Tensor *handles) {
     }
 }
 
+// Small integers only: shapes, sizes and indices are what other shapes depend on. Floats would save a step little and
+// cost memory for each specialisation. What runs on a device with its own memory has no value that the host could look
+// at.
 static bool may_compute(const Specialising *s, const PlanNode *p) {
     const Op *op = p->binding.op;
     if (node_is_stateful(p->binding.node) || p->binding.n_variables || !p->binding.run || p->flow != FLOW_NONE ||
         !p->binding.n_out || !p->binding.device->type->host)
         return false;
     for (int i = 0; i < p->binding.n_in && !(op->flags & OP_FROM_SHAPES); i++)
+        // What a handle stands for is not known, nor is a string's content kept.
         if (!s->in[i]->data || !dtype_is_plain(s->in[i]->dtype))  // what a handle stands for is not known
             return false;
     for (int i = 0; i < p->binding.n_out; i++) {
@@ -79,7 +92,8 @@ static bool compute(Specialising *s, const PlanNode *p) {
     return good;
 }
 
-// What a CopyIn gives has the shape of what its CopyOut takes, which comes before it.
+// What a CopyIn gives has the shape of what its CopyOut takes, which comes before it. The copy itself is dynamic; its
+// readers are sized all the same.
 static void foretell_copied(const Specialising *s, const PlanNode *p) {
     const Node *node = p->binding.node;
     for (int32_t c = 0; c < node->n_controls; c++) {
@@ -132,6 +146,7 @@ static void foresee(Specialising *s, const PlanNode *p, const Prepared *prepared
     status_free(status);
 }
 
+// FLOW_ARG: a feed, whose shape is the key. Then from the best to the least: known, specialised, dynamic.
 static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
     const PlanNode *p = &s->plan->nodes[i];
     Specialisation *specialisation = s->result;
@@ -167,6 +182,8 @@ static NodeMode specialise(Specialising *s, int32_t i, Tensor *handles) {
 
 // ---- what to run
 
+// What is left to run, in order, and the slots that need a new buffer in each step. A node whose output turned out to
+// be another name for its input, at the same place in the arena, has nothing to do.
 static void list_runs(Specialising *s) {
     const Plan *plan = s->plan;
     Specialisation *specialisation = s->result;
@@ -203,8 +220,8 @@ static Status *size_fresh(const Plan *plan, Specialisation *specialisation) {
     return OK;
 }
 
-// Whether the heavy nodes, one after the other, take longer than the longest path through them: with kernels of one
-// thread each, and threads to spare.
+// Whether the heavy nodes, one after the other, take longer than the longest path through them (the critical path):
+// with kernels of one thread each, and threads to spare, such a plan is propagated so that branches run side by side.
 static bool has_branches(const Specialising *s, int64_t *finish) {
     const Plan *plan = s->plan;
     int64_t total = 0, longest = 0;
@@ -223,6 +240,7 @@ static bool has_branches(const Specialising *s, int64_t *finish) {
     return total - longest >= TUNED_NODE_AWAY;
 }
 
+// One arena for all: a specialisation is made and freed as a whole, and its size is one number for the cache.
 static Status *specialisation_arrays(Specialisation *specialisation, const Plan *plan, const Tensor *const *feeds) {
     Arena *arena = &specialisation->arena;
     specialisation->feed_shapes = ARENA_ARRAY(arena, Shape, plan->n_keys);
@@ -264,6 +282,7 @@ static void tell_shapes(const Specialising *s, const Tensor *const *feeds) {
     }
 }
 
+// `scratch` is what only the walk needs; it goes with the caller's arena.
 static Status *specialise_all(Specialising *s, const Tensor *const *feeds, Arena *scratch) {
     const Plan *plan = s->plan;
     int widest = 1;
@@ -309,6 +328,7 @@ static void log_specialisation(const Plan *plan, const Specialisation *specialis
               plan->n_nodes, n_dynamic, specialisation->packed[HOST_MEMORY].bytes);
 }
 
+// buffer_shall_fail: MILLRACE_STRESS=alloc:N counts this allocation, too.
 Status *specialisation_make(const Plan *plan, const Tensor *const *feeds, const Tensor *seen, Specialisation **out) {
     int64_t began = clock_now();
     Specialisation *specialisation = buffer_shall_fail() ? NULL : calloc(1, sizeof *specialisation);
@@ -340,6 +360,8 @@ Status *specialisation_make(const Plan *plan, const Tensor *const *feeds, const 
     return status;
 }
 
+// Counted: the cache holds one reference, each step that has it bound another, so that the cache may drop one while a
+// step runs it.
 Specialisation *specialisation_retain(Specialisation *specialisation) {
     atomic_fetch_add(&specialisation->references, 1);
     return specialisation;
@@ -356,6 +378,8 @@ void specialisation_release(Specialisation *specialisation) {
     free(specialisation);
 }
 
+// Multiplication by the golden ratio's bits (Fibonacci hashing), folded at the end since tables use the low bits. It is
+// on the way of every step whose shapes change.
 uint64_t specialisation_hash(const Plan *plan, const Tensor *const *keys) {
     uint64_t hash = 0;
     for (int i = 0; i < plan->n_keys; i++) {

@@ -1,4 +1,9 @@
 // Specialisation memory — which values of a specialisation share memory, how long each is needed, and where it lies.
+//
+// Liveness over the list: a value lives from its producer to the last node that reads it or an alias of it. Before
+// packing values are united: an output that equals an input or a piece of it lies there, and an elementwise output
+// takes over the memory of an input that dies at it (in-place reuse). `owner` is a union-find without compression, of
+// which `at` is the offset of a member in its owner.
 #include <stdlib.h>
 
 #include "plan/specialising.h"
@@ -18,6 +23,7 @@ int64_t specialising_place(const Specialising *s, int32_t slot) {
     return at;
 }
 
+// Everything else has a buffer of its own, or a value that is known.
 bool specialising_in_arena(const Specialising *s, int32_t root) {
     const PlanSlot *slot = &s->plan->slots[root];
     if (slot->producer < 0 || slot->escapes || specialising_root(s, root) != root || !dtype_is_plain(slot->dtype))
@@ -27,8 +33,9 @@ bool specialising_in_arena(const Specialising *s, int32_t root) {
            (p->binding.device->type->host || slot->memory != HOST_MEMORY) && !s->result->values[root].buffer;
 }
 
-// What is computed again is computed from the inputs behind the first; else it is the first. What is read for its shape
-// alone may be gone: the specialisation knows the shape.
+// Which inputs a node reads as things stand. What is computed again is computed from the inputs behind the first; else
+// it is the first. While candidates are weighed (`choosing`) neither counts: recompute_choose adds what each costs.
+// What is read for its shape alone may be gone: the specialisation knows the shape.
 static bool reads(const Specialising *s, int32_t i, int input) {
     const Binding *binding = &s->plan->nodes[i].binding;
     if (s->result->modes[i] == NODE_SPECIALISED && (binding->in_flags[input] & EDGE_SHAPE_ONLY))
@@ -55,6 +62,8 @@ static void find_last_uses(Specialising *s) {
     }
 }
 
+// The input that output 0 equals, by what `prepare` found for these shapes (Prepare.equal_input: a sum over extents of
+// 1, whole rows of a matrix); -1: none.
 int32_t specialising_equal_input(const Specialising *s, int32_t i) {
     const PlanNode *p = &s->plan->nodes[i];
     if (s->result->modes[i] != NODE_SPECIALISED || p->binding.n_out != 1 || !p->binding.direct ||
@@ -73,6 +82,7 @@ static bool is_all_of(const Specialising *s, int32_t root, int32_t slot) {
     return is;
 }
 
+// The owner lives as long as the last of its members.
 static void share(Specialising *s, int32_t root, int64_t at, int32_t out) {
     s->owner[out] = root;
     s->at[out] = at;
@@ -89,7 +99,8 @@ static bool is_fresh(const Specialising *s, int32_t slot) {
            !s->result->values[slot].buffer;
 }
 
-// No other input of the node is another part of the same memory.
+// No other input of the node is another part of the same memory: writing the output over one input would change what
+// the other reads before it is read.
 static bool reads_alone(const Specialising *s, int32_t i, int in) {
     const PlanNode *p = &s->plan->nodes[i];
     int32_t slot = s->plan->in_slots[p->in + in], root = specialising_owner(s, slot);
@@ -125,6 +136,8 @@ static void share_memory(Specialising *s, int32_t i) {
         if (!status)
             status = shape_bytes(&s->known[p->out].shape, plan->slots[p->out].dtype, &wanted);
         bool fits = !status && bytes == wanted && bytes > 0 &&
+            // The input's memory becomes part of a buffer that outlives the step: only if it is all of it, and large
+            // enough that the copy it saves is worth keeping a buffer alive.
             (arena || (!s->in_pieces[root] && bytes >= TUNED_LEND_LEAST));
         status_free(status);
         if (fits && (p->binding.in_flags[in] & EDGE_IN_PLACE) && (p->last & BIT(in)) &&
@@ -146,6 +159,8 @@ void specialising_share(Specialising *s) {
         share_memory(s, i);
 }
 
+// Scratch is an interval, too, of one node: it shares the arena with values that are not alive then. `who` is a slot,
+// or -1 - node for scratch.
 Status *specialising_intervals(Specialising *s, int16_t memory, Interval *intervals, int32_t *who, int *out_n) {
     const Plan *plan = s->plan;
     int n = 0;
@@ -182,6 +197,8 @@ static Status *pack_memory(Specialising *s, int16_t memory, Interval *intervals,
     return OK;
 }
 
+// Each memory is packed for itself. `lent`: a value that dies into one that escapes lies in that one's buffer from the
+// beginning of the step.
 static Status *pack(Specialising *s, Interval *intervals, int32_t *who) {
     const Plan *plan = s->plan;
     Specialisation *result = s->result;

@@ -1,9 +1,14 @@
 // Waves — see waves.h.
+//
+// A wave is the longest chain of started nodes (dequeues, receives) that a node waits for. A list in order of waves
+// waits once for each wave instead of propagating node by node: a training step that reads from a queue keeps its
+// packed memory and prepared kernels.
 #include "plan/waves.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+// So many fit a word: what a node waits for is a set of started nodes, passed on by `|`.
 enum { STARTS_MOST = 64 };  // so many fit a word
 
 typedef struct {
@@ -14,11 +19,13 @@ typedef struct {
     bool early;        // a started node of its own wave waits for it, or it is one
 } Standing;
 
+// Fed values, constants and handles are there when the step begins.
 static bool is_given(const Node *node) {
     return node_flow(node) == FLOW_ARG || node->value || node_op(node)->value;
 }
 
-// State that others see, other than variables and what is the step's own to read.
+// State that others see, other than variables and what is the step's own to read. A variable's update is ordered among
+// the step's own nodes, so delaying it delays nobody else.
 static bool is_seen(const Node *node) {
     const Op *op = node_op(node);
     return op->start || (node_is_stateful(node) && !op->value && !(op->update | op->replace | op->read));
@@ -30,7 +37,8 @@ static bool is_alive(const Node *node) {
     return alive && alive->kind == ATTR_BOOL && alive->b;
 }
 
-// How many nodes are started; -1: among the others are some that no list runs, or not beside them.
+// How many nodes are started; -1: among the others are some that no list runs, or not beside them. What blocks its
+// thread (files) would hold up the wait for the others.
 static int count_starts(Node *const *order, size_t n) {
     int starts = 0;
     for (size_t i = 0; i < n; i++) {
@@ -45,6 +53,7 @@ static int count_starts(Node *const *order, size_t n) {
     return starts <= STARTS_MOST ? starts : -1;
 }
 
+// Forwards for waves, then backwards for who is early: the order is topological, so each needs one walk.
 static void find_waves(Node *const *order, size_t n, Standing *standings) {
     int32_t starts = 0;
     for (size_t i = 0; i < n; i++) {
@@ -74,7 +83,9 @@ static void find_waves(Node *const *order, size_t n, Standing *standings) {
     }
 }
 
-// Whether nothing that others can see is kept waiting for what it need not wait for.
+// Whether nothing that others can see is kept waiting for what it need not wait for. In a list a node of wave w runs
+// when all started nodes of earlier waves have ended, needed or not; if one of these can only end after the node has
+// run (it dequeues what the node enqueues), the list would wait for itself.
 static bool may_wait(Node *const *order, size_t n, const Standing *standings, int32_t n_waves) {
     uint64_t earlier[STARTS_MOST + 1] = {0};
     for (size_t i = 0; i < n; i++)
@@ -86,7 +97,8 @@ static bool may_wait(Node *const *order, size_t n, const Standing *standings, in
     return true;
 }
 
-// Puts the nodes in order of their waves, in each those first for which a started one waits.
+// Puts the nodes in order of their waves, in each those first for which a started one waits, so that starts overlap
+// with the rest of the wave. Within both the given order stays.
 static Status *arrange(Plan *plan, Node **order, size_t n, const Standing *standings, int32_t n_waves, int n_starts) {
     Node **sorted = malloc((n + 1) * sizeof *sorted);
     plan->waves = ARENA_ARRAY(&plan->arena, PlanWave, n_waves);

@@ -1,7 +1,10 @@
 // Decoding — the binary form of messages, read by their tables.
 //
 // A message is walked twice. The first walk counts the elements of its lists, so that each gets one array of the right
-// size: nothing is grown, nothing is wasted. The second stores. Messages without lists are walked once.
+// size: nothing is grown, nothing is wasted. The second stores. Messages without lists are walked once. Strings are
+// views of the input. What a table doesn't know is kept as bytes and written again, so that a graph of a newer
+// TensorFlow passes through whole. Memory is bounded by a multiple of the input (PROTO_EXPANSION), depth by
+// PROTO_DEPTH.
 #include "base/cursor.h"
 #include "proto/message_internal.h"
 
@@ -24,6 +27,7 @@ static Status *malformed(const Decoder *d, const MessageType *type, const unsign
     FAIL(INVALID_ARGUMENT, "%s at byte %zu: %s", type->name, (size_t)(at - d->start), what);
 }
 
+// One byte mostly: field numbers and small lengths.
 static inline bool read_varint(Cursor *c, uint64_t *out) {
     if (c->p < c->end && *c->p < 128) {
         *out = *c->p++;
@@ -119,6 +123,7 @@ static Status *no_room(const Decoder *d, const MessageType *type) {
 }
 
 // Elements that a record adds to a list; 0 where the wire type doesn't fit the field.
+// Of a packed list of varints there are as many elements as bytes without the top bit.
 static size_t record_elements(const Field *field, const Record *record) {
     uint32_t wire = proto_kinds[field->kind].wire;
     if (record->wire == wire)
@@ -166,6 +171,7 @@ static Status *make_lists(Decoder *d, const MessageType *type, Cursor c, char *m
     return OK;
 }
 
+// Values are as wide as the member; varints of more bits lose the upper ones, as in protocol buffers.
 static void store_scalar(ProtoKind kind, void *at, uint64_t value) {
     uint32_t four = (uint32_t)value;
     bool truth = value != 0;
@@ -211,6 +217,7 @@ static Status *store_packed(const Decoder *d, const MessageType *type, const Fie
     return OK;
 }
 
+// Neighbours become one piece. A ring whose head is its last link: adding to the end needs no second pointer.
 static Status *keep_unknown(Decoder *d, const MessageType *type, char *message, const unsigned char *begin,
                             const unsigned char *end) {
     MessageHead *head = (MessageHead *)message;
@@ -233,6 +240,7 @@ static Status *keep_unknown(Decoder *d, const MessageType *type, char *message, 
 
 static Status *decode_message(Decoder *d, const MessageType *type, Cursor c, char *message, int depth);
 
+// A message that comes in two parts is merged, as the format says.
 static Status *decode_sub(Decoder *d, const Field *field, void *at, Str bytes, int depth) {
     char *sub = at;
     if (!field->repeated) {
@@ -251,6 +259,7 @@ static Status *decode_sub(Decoder *d, const Field *field, void *at, Str bytes, i
 static Status *store(Decoder *d, const MessageType *type, const Field *field, char *message, const Record *record,
                      int depth) {
     char *at = message + field->offset;
+    // The last one that comes is the member that is set.
     if (field->in_oneof) {
         if (message_which(type, message) != field->number)
             memset(at, 0, proto_kinds[field->kind].size);
@@ -306,6 +315,8 @@ static Status *decode_message(Decoder *d, const MessageType *type, Cursor c, cha
     return finish_maps(d, type, message, grown);
 }
 
+// The limit is put on the arena for the time of the decoding: a small file of nested empty messages can't ask for
+// gigabytes.
 Status *proto_decode(Arena *arena, const MessageType *type, Str bytes, void **out) {
     Decoder d = {.arena = arena, .start = (const unsigned char *)bytes.p, .limit = arena->limit};
     size_t room;

@@ -1,7 +1,8 @@
 // Encoding — the binary form of messages, written by their tables.
 //
-// The same code walks a message twice. The first walk measures, and notes the length of every part that has its length
-// in front; the second writes into memory of exactly the measured size.
+// The same code walks a message twice. The first walk measures, and notes the length of every part that has to stand in
+// front; the second writes into memory of exactly the measured size. Fields go in the order of their numbers, so equal
+// messages have equal bytes.
 #include "base/vec.h"
 #include "proto/message_internal.h"
 
@@ -146,6 +147,7 @@ static Status *write_one(Writer *w, const Field *field, const char *at, bool alw
     return OK;
 }
 
+// Defaults aren't written, as in proto3; what was unknown comes behind what is known.
 static Status *write_message(Writer *w, const MessageType *type, const char *message, bool is_entry, int depth) {
     NEED(depth >= 0, INVALID_ARGUMENT, "%s: messages nest deeper than %d", type->name, PROTO_DEPTH);
     uint32_t which = message_which(type, message);

@@ -1,4 +1,7 @@
-// TensorProto, TensorShapeProto — see tensor_proto.h.
+// TensorProto <-> Tensor; see tensor_proto.h.
+//
+// A TensorProto has its elements as bytes or as a typed list, in which the last element stands for all that are
+// missing. A few bytes may so ask for a large tensor: a budget bounds what such repetition may take in a whole graph.
 #include "proto/tensor_proto.h"
 
 #include <stddef.h>
@@ -362,4 +365,28 @@ Status *tensor_to_value_list(Arena *arena, const Tensor *tensor, TensorProto *ou
 size_t tensor_proto_listed(const TensorProto *proto, DType dtype) {
     Home home = home_of(dtype);
     return home.offset ? list_at((const char *)proto + home.offset).n / home.per : 0;
+}
+
+// ---------------------------------------- bytes
+
+Status *tensor_serialize(const Tensor *tensor, Text *out) {
+    AUTO(arena) Arena arena = {0};
+    TensorProto proto = {0};
+    if (dtype_is_plain(tensor->dtype))
+        proto.tensor_content = (Str){tensor->data, tensor_bytes(tensor)};
+    else
+        TRY(tensor_to_value_list(&arena, tensor, &proto));
+    proto.dtype = (int32_t)tensor->dtype;
+    TRY(shape_to_proto(&arena, &tensor->shape, &proto.tensor_shape));
+    TRY(PROTO_ENCODE(TensorProto, &proto, out));
+    NEED_MEMORY(!out->failed);
+    return OK;
+}
+
+Status *tensor_parse(Str bytes, Tensor *out) {
+    AUTO(arena) Arena arena = {0};
+    TensorProto *proto;
+    TRY(PROTO_DECODE(TensorProto, &arena, bytes, &proto));
+    size_t budget = SPLAT_BUDGET;
+    return tensor_from_proto(proto, &budget, out);
 }

@@ -28,5 +28,8 @@ FALLIBLE Status *tensor_to_proto(Arena *arena, const Tensor *tensor, TensorProto
 
 // All values of the tensor in the list of its type, and nothing else: neither type nor shape. Strings view the tensor.
 FALLIBLE Status *tensor_to_value_list(Arena *arena, const Tensor *tensor, TensorProto *out);
+// The serialized message, its numbers as they lie and its strings one by one; and a tensor from one.
+FALLIBLE Status *tensor_serialize(const Tensor *tensor, Text *out);
+FALLIBLE Status *tensor_parse(Str bytes, Tensor *out);
 // How many elements of that type stand in their list.
 size_t tensor_proto_listed(const TensorProto *proto, DType dtype);

@@ -1,4 +1,6 @@
 // Text form, read — see text.h. One recursive function over messages; text_lex.c has the words.
+//
+// It takes what TensorFlow's own parser takes: < > and { } as brackets, [a, b] for lists, several spellings of true.
 #include "proto/message_internal.h"
 #include "proto/text.h"
 #include "proto/text_lex_internal.h"

@@ -1,4 +1,5 @@
-// Text form, written — see text.h.
+// Text form, written — see text.h: the form that protocol buffers print, with numbers in the fewest digits that read
+// back.
 #include <inttypes.h>
 
 #include "base/number.h"

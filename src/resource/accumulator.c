@@ -1,4 +1,8 @@
-// Accumulator — see accumulator.h.
+// Accumulator — see accumulator.h: gradients of several replicas summed until somebody takes their mean
+// (tf.train.SyncReplicasOptimizer).
+//
+// A gradient computed before the accumulator's step is stale and dropped without an error, as in TensorFlow. A sparse
+// sum keeps its rows in ascending order and merges each gradient's into them; rows that two gradients share are added.
 #include "resource/accumulator.h"
 
 #include <stdlib.h>
@@ -44,6 +48,7 @@ static void *row_at(const Accumulator *a, const Tensor *values, int64_t i) {
     return (char *)values->data + (size_t)(i * row_size(values)) * dtype_size(a->spec.dtype);
 }
 
+// The mean of a sparse row is over the gradients that had that row, not over all: TensorFlow's rule.
 static void reduce(Accumulator *a) {
     if (!a->spec.mean)
         return;
@@ -68,6 +73,7 @@ static Status *describe(const Accumulator *a, Tensor *out_indices, Tensor *out_s
     return OK;
 }
 
+// Under the list's lock. Taking ends the step: later gradients must be of the next one.
 static bool serve_take(void *owner, Wait *wait) {
     Accumulator *a = owner;
     Take *take = (Take *)wait;
@@ -103,6 +109,7 @@ static Status *dropped_status(const Accumulator *a) {
     FAIL(CANCELLED, "Accumulator '%.*s' was dropped", STR_ARGS(a->resource.name));
 }
 
+// Out of its table nobody can feed it: those that wait are told.
 static void drop(Resource *resource) {
     Accumulator *a = (Accumulator *)resource;
     wait_list_lock(&a->takes);
@@ -130,6 +137,7 @@ Accumulator *accumulator_of(Resource *resource) {
     return resource->type == &accumulator_type ? (Accumulator *)resource : NULL;
 }
 
+// A shared name must mean the same; what the first one asked for counts.
 Status *accumulator_check_spec(const Accumulator *a, const AccumulatorSpec *spec) {
     Str name = a->resource.name;
     NEED(spec->sparse == a->spec.sparse && spec->mean == a->spec.mean, INVALID_ARGUMENT,
@@ -159,6 +167,7 @@ static Status *add_dense(Accumulator *a, const Tensor *gradient) {
          shape_text(&a->sum.shape), shape_text(shape));
     NEED(shape_compatible(&a->spec.shape, shape), INVALID_ARGUMENT, "Shape mismatch: expected %s, got %s",
          shape_text(&a->spec.shape), shape_text(shape));
+    // The first gradient is copied: its buffer is the step's.
     if (a->count)
         a->spec.math->add(a->sum.data, gradient->data, tensor_count(gradient));
     else
@@ -237,6 +246,7 @@ static void merge_clear(Merge *merge) {
 }
 
 // How many rows two ascending lists have together.
+// Counted first, so that the merged sum is allocated once and in full.
 static int64_t count_merged(const int64_t *a, int64_t n_a, const int64_t *b, int64_t n_b) {
     int64_t i = 0, j = 0, n = 0;
     for (; i < n_a && j < n_b; n++) {

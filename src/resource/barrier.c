@@ -1,5 +1,8 @@
-// Barrier — see barrier.h. What is whole moves on to a priority queue, without the lock; the queue is closed when
-// nothing can become whole any more and nothing is on its way.
+// Barrier — see barrier.h: tuples whose components come one by one, by key, and go out whole, the oldest key first.
+//
+// What is whole moves on to a priority queue, whose priority is the number of the insertion that brought the key; the
+// queue does the waiting. That happens without the lock, since takes end in there. The queue is closed when nothing can
+// become whole any more and nothing is on its way.
 #include "resource/barrier.h"
 
 #include <stdlib.h>
@@ -67,6 +70,7 @@ static Status *init(Barrier *b, const BarrierSpec *spec) {
     size_t n = (size_t)spec->n + BEFORE;
     mutex_init(&b->lock);
     b->width = spec->n;
+    // As TensorFlow's: clients see the number beside the elements.
     b->number = INT64_MIN;
     b->dtypes = calloc(n, sizeof *b->dtypes);
     b->shapes = calloc(n, sizeof *b->shapes);
@@ -125,6 +129,7 @@ static Status *closed_status(const Barrier *b, size_t more) {
          "Number of incomplete keys: %zu.", STR_ARGS(b->resource.name), b->cancelled, more, b->partials.n);
 }
 
+// The map's key is the text in the tuple itself.
 static Status *partial_fill(Barrier *b, Str key, Partial *partial) {
     TRY(tensor_new(DT_int64, SCALAR_SHAPE, &partial->tuple[0]));
     TRY(tensor_new(DT_string, SCALAR_SHAPE, &partial->tuple[1]));
@@ -251,6 +256,7 @@ Status *barrier_insert(Barrier *b, const Tensor *keys, int component, const Tens
 static Status *check_count(const Barrier *b, bool small, int64_t *count) {
     if (!b->closed)
         return OK;
+    // Tuples on their way count as there.
     int64_t there = queue_size(b->ready) + b->moving;
     if (small)
         *count = min_i64(*count, there);

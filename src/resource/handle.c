@@ -1,4 +1,7 @@
-// Handle — see handle.h.
+// Handle — see handle.h: a tensor of type resource whose element names a resource, and mostly holds it.
+//
+// A handle from a graph of this process holds its resource by a count: looking it up in a step costs no lock. One that
+// came from elsewhere has only names, and is looked up in the table each time.
 #include "resource/handle.h"
 
 #include <stdlib.h>
@@ -18,6 +21,7 @@ static void handle_print(const Object *object, void *text) {
 static const ObjectType handle_object = {.name = "Handle", .free = handle_free, .print = handle_print};
 
 // Copies a name behind `*at`, which moves on.
+// All texts lie in one block behind each other, each with a NUL, as clients read some as C strings.
 static Str keep(char **at, Str name) {
     Str kept = {*at, name.n};
     if (name.n)
@@ -67,6 +71,7 @@ Status *handle_get(const Tensor *tensor, int64_t i, const Handle **out) {
     return OK;
 }
 
+// `found` is what the caller has to release: nothing where the handle holds the resource itself.
 Status *handle_borrow(const Tensor *tensor, int64_t i, ResourceTable *table, const ResourceType *type, Resource **out,
                       Resource **found) {
     const Handle *handle;

@@ -1,4 +1,9 @@
-// Lookup — see lookup.h. A row is one allocation of its own; the map views the key in it.
+// Lookup — see lookup.h: tables from keys to values, filled once (HashTable) or mutable (MutableHashTable, dense or
+// not).
+//
+// A row is one allocation of its own; the map views the key in it. All kinds share one map: what tells TensorFlow's
+// dense table from the others (empty and deleted keys, buckets) is checked, as graphs may rely on the errors, and not
+// needed.
 #include "resource/lookup.h"
 
 #include <stdlib.h>
@@ -54,6 +59,7 @@ static void lookup_drop(Resource *resource) {
 
 const ResourceType lookup_type = {"LookupTable", sizeof(Lookup), lookup_clear, lookup_drop};
 
+// The empty and the deleted key of a dense table mark its free places there; here they are just not allowed as keys.
 static Status *check_marks(const LookupSpec *spec) {
     NEED(spec->key_shape.rank == 0 || (spec->key_shape.rank == 1 && spec->key != DT_string), INVALID_ARGUMENT,
          "Empty key must be a scalar or a vector of numbers, got %s of shape %s", dtype_name(spec->key),
@@ -210,14 +216,14 @@ static bool same_value(const Tensor *a, const Tensor *b) {
 
 typedef enum { AS_A_WHOLE, ADDED, FROM_CHECKPOINT } Filling;
 
-static Status *put_all(Lookup *lookup, Map *rows, const Tensor *keys, const Tensor *values, Filling how) {
+static Status *put_all(Lookup *lookup, Map *rows, const Tensor *keys, const Tensor *values, Filling filling) {
     for (int64_t i = 0, n = key_count(lookup, keys); i < n; i++) {
         Str key = key_at(lookup, keys, i);
         Tensor value = value_at(lookup, values, i);
-        const Row *there = how == AS_A_WHOLE ? map_find(rows, key) : NULL;
+        const Row *there = filling == AS_A_WHOLE ? map_find(rows, key) : NULL;
         NEED(!there || same_value(&there->value, &value), FAILED_PRECONDITION,
              "HashTable has different value for same key: key %lld of the keys stands twice", (long long)i);
-        if (how == FROM_CHECKPOINT && is_mark(lookup, key))
+        if (filling == FROM_CHECKPOINT && is_mark(lookup, key))
             continue;
         TRY(check_mark(lookup, key));
         TRY(put(rows, key, &value));
@@ -225,6 +231,7 @@ static Status *put_all(Lookup *lookup, Map *rows, const Tensor *keys, const Tens
     return OK;
 }
 
+// Initialising twice with the same data is allowed: two sessions may run one initialiser.
 static Status *fill_locked(Lookup *lookup, const Tensor *keys, const Tensor *values) REQUIRES(lookup->lock) {
     Map fresh = {0};
     Status *status = put_all(lookup, &fresh, keys, values, AS_A_WHOLE);
@@ -265,6 +272,7 @@ Status *lookup_insert(Lookup *lookup, const Tensor *keys, const Tensor *values, 
     Map fresh = {0};
     mutex_lock(&lookup->lock);
     Status *status = put_all(lookup, anew ? &fresh : &lookup->rows, keys, values, anew ? FROM_CHECKPOINT : ADDED);
+    // All or nothing: a table restored from a checkpoint replaces the old one in one step.
     if (anew && !status) {
         Map before = lookup->rows;
         lookup->rows = fresh;

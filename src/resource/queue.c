@@ -1,5 +1,9 @@
 // Queue — see queue.h. Operations wait in two lists, served from their fronts for as long as something moves.
 //
+// Nobody blocks: an operation that can't go on leaves a Waiter with its callback. One lock guards ring, lists and
+// flags; callbacks and cancellations are called without it. Order is that of TensorFlow's queues: operations of a kind
+// end in the order in which they came, also where a later one could end at once.
+//
 // The life of a Waiter: made; its cancellation watched; then, under the lock, either cancelled already or listed and
 // served. Whoever takes it off its list finishes it, outside the lock: `waiter_finish` first makes sure that the
 // cancellation callback is not running, then calls done.
@@ -124,6 +128,7 @@ Status *queue_check_spec(Queue *queue, const QueueSpec *spec) {
     return OK;
 }
 
+// Without what the front dequeue of many holds already: TensorFlow takes these out as they come.
 int64_t queue_size(Queue *queue) {
     mutex_lock(&queue->lock);
     int64_t n = (int64_t)(queue->ring.n - queue->held);
@@ -158,6 +163,7 @@ static Waiter *list_take_first(WaiterList *list) {
     return waiter;
 }
 
+// From the middle: only for cancellations, which are rare.
 static void list_take(WaiterList *list, Waiter *waiter) {
     Waiter **at = &list->first;
     while (*at != waiter)
@@ -263,6 +269,8 @@ static int64_t size_of(const Queue *queue) {
     return (int64_t)(queue->ring.n - queue->held);
 }
 
+// An enqueue of many goes in as far as there is room, and goes on when there is more. Closing waits in this list, so
+// that it comes after the enqueues before it.
 static Progress serve_enqueue(Queue *queue, Waiter *waiter) {
     if (queue->closed)
         return fail(waiter, closed_status(queue, waiter->kind == WAIT_CLOSE));
@@ -298,7 +306,8 @@ static Progress take(Queue *queue, Waiter *waiter, int64_t n) {
     return COMPLETE;
 }
 
-// Where there is no order to keep, elements are picked as they come.
+// Where there is no order to keep (shuffled, by priority), elements are picked as they come; what was picked goes back
+// if the queue closes before there are enough.
 static Progress serve_pick(Queue *queue, Waiter *waiter) {
     int64_t missing = waiter->wanted - (int64_t)waiter->taken.n;
     if (queue->closed && missing > (int64_t)queue->ring.n) {
@@ -351,6 +360,7 @@ static bool serve_list(Queue *queue, WaiterList *list, WaiterList *finished) {
     return moved;
 }
 
+// Until nothing moves: a dequeue makes room for an enqueue, which may bring what the next dequeue waits for.
 static void serve(Queue *queue, WaiterList *finished) {
     bool moved;
     do {
@@ -361,6 +371,7 @@ static void serve(Queue *queue, WaiterList *finished) {
 
 // ---- operations
 
+// On the thread that cancels. What the waiter had taken goes back, and may serve others.
 static void waiter_cancelled(void *arg) {
     Waiter *waiter = arg;
     Queue *queue = waiter->queue;
@@ -385,6 +396,7 @@ static void waiter_cancelled(void *arg) {
 static void submit(Waiter *waiter) {
     Queue *queue = waiter->queue;
     WaiterList finished = {NULL, &finished.first};
+    // Watched before it is listed: a cancellation between the two sets `cancelled`, which is looked at under the lock.
     if (waiter->cancellation) {
         waiter->watched = cancellation_watch(waiter->cancellation, &waiter->watch, waiter_cancelled, waiter);
         if (!waiter->watched)
@@ -412,6 +424,7 @@ static bool is_cancelled(const Cancellation *cancellation) {
     return cancellation && cancellation_is_set(cancellation);
 }
 
+// Nobody came before, and there is room: no Waiter is made. Most steps of a training loop go this way.
 static bool put_now(Queue *queue, const Tensor *components, WaiterList *finished) {
     if (queue->closed || queue->enqueues.first || size_of(queue) >= queue->capacity || !ring_reserve(&queue->ring, 1))
         return false;
@@ -449,6 +462,7 @@ static bool enqueue_now(Queue *queue, const Tensor *components, QueueDone *done,
     return there;
 }
 
+// The tuple is on the stack; wider ones go the general way.
 static bool dequeue_now(Queue *queue, QueueDone *done, void *arg) {
     enum { FEW = 8 };
     Tensor tuple[FEW];
@@ -555,6 +569,7 @@ void queue_dequeue_many(Queue *queue, int64_t count, bool up_to, Cancellation *c
         done(arg, status, NULL);
 }
 
+// With cancel_pending enqueues that wait are cancelled; dequeues may still take what is there.
 static void close_now(Queue *queue) {
     WaiterList finished = {NULL, &finished.first};
     mutex_lock(&queue->lock);

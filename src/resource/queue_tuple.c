@@ -1,4 +1,7 @@
 // Queue, tuples — the ring, rows of batches, stacking, and the checks of what goes in.
+//
+// A ring of tuples, a power of two long, that grows and shrinks by doubling. A row of an enqueued batch is a view of
+// the batch: nothing is copied before an element is taken (queue_own) or stacked.
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -75,6 +78,7 @@ Tensor queue_row(const Tensor *batch, int64_t i) {
     return row;
 }
 
+// A view of a small part must not keep a whole batch alive once it leaves the queue.
 Status *queue_own(Tensor *component) {
     if (component->data == component->buffer->data && tensor_bytes(component) == component->buffer->bytes)
         return OK;

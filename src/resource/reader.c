@@ -1,4 +1,8 @@
-// Reader — see reader.h.
+// Reader — see reader.h: TensorFlow 1's readers (files by name from a queue, records one by one).
+//
+// One operation has the reader at a time; others wait in turn, without a thread. Reading files may block, so it happens
+// on an elastic thread, unless what is open answers at once. The next name is dequeued asynchronously: asker and answer
+// exchange one word, and whoever comes second goes on.
 #include "resource/reader.h"
 
 #include <stdlib.h>
@@ -50,6 +54,7 @@ static bool serve(void *owner, Wait *wait) {
     return true;
 }
 
+// Frees it before the callback, which may start the next one.
 static void end_operation(Operation *op, Status *status, bool was_served) {
     Reader *reader = op->reader;
     Queue *queue = op->queue;
@@ -160,6 +165,7 @@ static bool next_name(Operation *op, Status **out_status) {
     return true;
 }
 
+// Started one more work than it has finished: in the middle of one, also right after a restore.
 static bool is_within(const Reader *reader) {
     return atomic_load(&reader->started) > atomic_load(&reader->finished);
 }

@@ -1,4 +1,7 @@
-// Resource — see resource.h.
+// Resource — see resource.h: named state that outlives a step, counted, in a table by container, name and type.
+//
+// The table holds one reference; steps and handles hold theirs. What leaves the table is dropped first (its waits end,
+// its memory may go), freed when the last holder lets go. `drop` runs without the table's lock, since it may call back.
 #include "resource/resource.h"
 
 #include <stdlib.h>
@@ -50,8 +53,7 @@ static Str container_or_default(Str container) {
     return container.n ? container : DEFAULT_CONTAINER;
 }
 
-// container, name and type, each followed by a NUL. Names have no NUL inside; were there one, keys would still be told
-// apart by their length only by chance, so such names are refused.
+// container, name and type, each followed by a NUL. A name with a NUL inside could stand for two keys: refused.
 static Status *key_of(Str container, Str name, const ResourceType *type, Text *out) {
     container = container_or_default(container);
     NEED(!memchr(container.p, 0, container.n) && !(name.n && memchr(name.p, 0, name.n)), INVALID_ARGUMENT,
@@ -93,6 +95,7 @@ static Status *put(ResourceTable *table, Str container, Str name, Text *key, Res
 static Status *find_or_put(ResourceTable *table, Str container, Str name, Text *key, ResourceCreateFn *create,
                            void *arg, Resource **out) REQUIRES(table->lock);
 
+// `create` runs under the lock: two steps that open one name at the same time get one resource.
 static Status *find_or_put(ResourceTable *table, Str container, Str name, Text *key, ResourceCreateFn *create,
                            void *arg, Resource **out) {
     Resource *found = map_find(&table->map, text_str(key));

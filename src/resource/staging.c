@@ -1,4 +1,8 @@
-// Staging — see staging.h.
+// Staging — see staging.h: areas that hold tuples between steps (StagingArea), by key or by position.
+//
+// One wait list for puts and takes: each is served when it can be, in any order, since a take by key may wait for one
+// that comes long after others. Tuples may come in parts, and parts of them may be taken; limits count tuples and
+// bytes.
 #include "resource/staging.h"
 
 #include <stdlib.h>
@@ -65,6 +69,7 @@ static void unlink_tuple(Staging *s, Tuple *tuple) {
     s->count--;
 }
 
+// Ordered maps are kept in order by searching from the end: keys mostly come in ascending order.
 static void link_tuple(Staging *s, Tuple *tuple) {
     Tuple *before = s->last;
     while (s->resource.type == &ordered_map_staging_type && before && before->key > tuple->key)
@@ -129,6 +134,7 @@ static Status *check_put(const Staging *s, const Ask *ask) {
     return OK;
 }
 
+// Bytes count for parts, too; only whole tuples count as elements.
 static bool is_full(const Staging *s, const Ask *ask) {
     return (s->spec.memory_limit && s->bytes + ask->bytes > s->spec.memory_limit) ||
            (s->spec.capacity && is_whole(ask) && s->count >= s->spec.capacity);
@@ -182,6 +188,7 @@ static bool serve_put(Staging *s, Ask *ask) {
 
 // ---- taking
 
+// By key, by position, or the first.
 static Tuple *choose(const Staging *s, const Ask *ask) {
     if (ask->choice == STAGING_KEY)
         return map_find(&s->complete, key_bytes(&ask->part.key));

@@ -1,4 +1,7 @@
-// StepMutex — see step_mutex.h.
+// StepMutex — see step_mutex.h: a mutex held by a value (a variant): freed when the value goes, whatever became of the
+// step.
+//
+// Waiting holds no thread: who waits is a callback in a list, served in turn.
 #include "resource/step_mutex.h"
 
 #include <stdlib.h>
@@ -25,6 +28,7 @@ typedef struct {
 
 // ---- holding
 
+// By exchange: an explicit release and the end of the value may come together.
 static void let_go(Hold *hold) {
     StepMutex *mutex = atomic_exchange(&hold->mutex, NULL);
     if (!mutex)

@@ -8,13 +8,21 @@
 #include "tensor/tensor.h"
 #include "thread/futex.h"
 
+// The value's second home, in a device's memory: of whoever runs programs there (run/cluster.c).
+typedef struct VariableCopy {
+    Tensor value;          // there
+    bool newer;            // than the value here, which is brought up to date when somebody asks for it
+    Status *(*bring)(const Tensor *inside, const Tensor *host);  // copies the elements
+} VariableCopy;
+
 typedef struct Variable {
     Resource resource;
     DType dtype;
     Shape shape;           // declared; a value must fit it unless told otherwise
     bool initialized;      // written by who is writing, read by readers
     FutexWord lock;        // readers, or the one writer; see variable.c
-    Tensor value;          // as `initialized`; has its own buffer then
+    Tensor value;          // as `initialized`; has its own buffer then, unless the copy is newer
+    VariableCopy *copy;    // as `initialized`; NULL: it is nowhere else. What is written here drops it
 } Variable;
 
 extern const ResourceType variable_type;
@@ -26,6 +34,8 @@ Variable *variable_of(Resource *resource);
 
 // A snapshot: another reference to the value. FAILED_PRECONDITION when uninitialized.
 FALLIBLE Status *variable_read(Variable *variable, Tensor *out);
+// The same by a handle, a scalar resource tensor.
+FALLIBLE Status *variable_read_handle(const Tensor *handle, Tensor *out);
 bool variable_is_initialized(Variable *variable);
 
 // Replaces the value and takes `*value`, which is then empty; untouched on failure. Its buffer is adopted when nobody
@@ -41,6 +51,7 @@ void variable_drop(Variable *variable);
 typedef enum {
     VARIABLE_READ,     // value: as it is, locked against updates, not retained
     VARIABLE_UPDATE,   // value: alone in its buffer, to be written in place; a new stamp is set
+    VARIABLE_TAKE,     // held alone, as it is: not initialised perhaps, its copy newer perhaps. Its members are the holder's
 } VariableAccess;
 
 typedef struct {

@@ -1,4 +1,8 @@
-// WaitList — see wait_list.h. Whoever takes a wait off the list, under the lock, finishes it outside.
+// WaitList — see wait_list.h: operations that wait without a thread, for accumulators, mutexes, readers and staging
+// areas.
+//
+// Every change of the owner's state happens between wait_list_lock and wait_list_unlock; unlocking serves whoever can
+// be served by then. Whoever takes a wait off the list, under the lock, finishes it outside.
 #include "resource/wait_list.h"
 
 void wait_list_init(WaitList *list, void *owner, const char *what) {

@@ -39,7 +39,7 @@ struct EventLoop {
 static _Atomic unsigned forks;
 static struct {
     Mutex lock;
-    EventLoop *loop;
+    EventLoop *loop, *bulk;
 } shared = {.lock = MUTEX_INIT};
 
 static void UNCHECKED_LOCKING before_fork(void) {
@@ -53,7 +53,7 @@ static void UNCHECKED_LOCKING after_fork_in_parent(void) {
 // The parent's loop is left as it is: its locks may be held, its epoll is the parent's too.
 static void UNCHECKED_LOCKING after_fork_in_child(void) {
     atomic_fetch_add(&forks, 1);
-    shared.loop = NULL;
+    shared.loop = shared.bulk = NULL;
     mutex_unlock(&shared.lock);
 }
 
@@ -168,13 +168,21 @@ void event_loop_free(EventLoop *loop) {
     close_loop(loop);
 }
 
-Status *event_loop_shared(EventLoop **out) {
+static Status *share(EventLoop **of_process, EventLoop **out) {
     mutex_lock(&shared.lock);
-    Status *status = shared.loop ? OK : event_loop_new(true, &shared.loop);
+    Status *status = *of_process ? OK : event_loop_new(true, of_process);
     if (!status)
-        *out = shared.loop;
+        *out = *of_process;
     mutex_unlock(&shared.lock);
     return status;
+}
+
+Status *event_loop_shared(EventLoop **out) {
+    return share(&shared.loop, out);
+}
+
+Status *event_loop_bulk(EventLoop **out) {
+    return share(&shared.bulk, out);
 }
 
 // ---- sources

@@ -2,7 +2,7 @@
 //
 // Calls and servers of a process share one loop, event_loop_shared: a call costs it about 5 us, so one thread serves more
 // than two processors ask for, and a task that answers one peer while it asks another never hops between threads. Lanes
-// for bulk have a loop of their own, so that copying does not hold up calls. What a loop runs must not block.
+// for bulk have another, event_loop_bulk, so that copying does not hold up calls. What a loop runs must not block.
 //
 // A forked child has none of its parent's loops: they are dead there (event_loop_is_alive), and event_loop_shared makes
 // a new one.
@@ -39,6 +39,8 @@ FALLIBLE Status *event_loop_new(bool threaded, EventLoop **out);
 void event_loop_free(EventLoop *loop);
 // That of the process; made when first asked for, never freed.
 FALLIBLE Status *event_loop_shared(EventLoop **out);
+// The process's other one, for lanes.
+FALLIBLE Status *event_loop_bulk(EventLoop **out);
 
 bool event_loop_is_inside(const EventLoop *loop);  // the calling thread is the loop's
 bool event_loop_is_alive(const EventLoop *loop);

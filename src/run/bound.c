@@ -11,6 +11,8 @@
 
 // ---- arrays
 
+// Kernels, slots and the pointers between them are made once for a specialisation and reused in every step: what
+// changes from step to step is what slots hold, not where they are.
 static Status *bound_arrays(Step *step, Bound *bound) {
     const Plan *plan = step->plan;
     Arena *arena = &bound->arena;
@@ -34,12 +36,14 @@ static Status *bound_arrays(Step *step, Bound *bound) {
     return OK;
 }
 
+// Neither in the arena nor held by the executor or the specialisation.
 static bool has_buffer(const Executor *executor, const Specialisation *specialisation, int32_t slot) {
     return specialisation->offsets[slot] == IN_NO_ARENA && !executor->constants[slot].buffer &&
            !specialisation->values[slot].buffer;
 }
 
-// Which slots a specialised list must empty as it goes: those with a buffer of their own. The rest is arena.
+// Which slots a specialised list must empty as it goes: those with a buffer of their own. The rest is arena, and costs
+// nothing to drop. Items are what run_items walks: one cache line's worth of a node instead of its PlanNode.
 static Status *list_items(const Executor *executor, Bound *bound) {
     const Plan *plan = executor->plan;
     const Specialisation *specialisation = bound->specialisation;
@@ -78,7 +82,8 @@ static void bound_free(Bound *bound) {
     free(bound);
 }
 
-// Takes over the reference, unless it fails. One with branches is propagated, over the step's own arrays.
+// Takes over the reference, unless it fails. A specialisation with branches is propagated, over the step's own arrays.
+// Without a specialisation (NULL) it is the arrays for dynamic runs.
 static Status *bound_new(Step *step, Specialisation *specialisation, Bound **out) {
     Bound *bound = buffer_shall_fail() ? NULL : calloc(1, sizeof *bound);
     NEED(bound, RESOURCE_EXHAUSTED, "out of memory for a step");
@@ -101,6 +106,7 @@ static Bound **place_of(const Step *step, uint64_t hash) {
     return &step->bounds[hash & step->bounds_mask];
 }
 
+// A small table of chains by the hash of the shapes; the step's own, so that looking needs no lock.
 static Bound *find(const Step *step, uint64_t hash, const Tensor *const *keys) {
     Bound *bound = step->bounds ? *place_of(step, hash) : NULL;
     while (bound &&
@@ -109,6 +115,7 @@ static Bound *find(const Step *step, uint64_t hash, const Tensor *const *keys) {
     return bound;
 }
 
+// At most one entry a chain on average: a service that batches requests may see thousands of shapes.
 static bool grow(Step *step) {
     enum { FIRST = 4 };
     size_t room = step->bounds ? (step->bounds_mask + 1) * 2 : FIRST;
@@ -130,6 +137,8 @@ static bool grow(Step *step) {
     return true;
 }
 
+// The cache counts what a step keeps for a specialisation as part of it: else many threads would each hold arrays that
+// no limit sees.
 static Status *add(Step *step, Specialisation *specialisation, Bound **out) {
     if (!step->bounds || step->n_bounds > step->bounds_mask)
         NEED_MEMORY(grow(step));
@@ -142,6 +151,7 @@ static Status *add(Step *step, Specialisation *specialisation, Bound **out) {
     return OK;
 }
 
+// `evictions_seen` first: one that is dropped while this runs is found the next time.
 void step_release_evicted(Step *step) {
     step->evictions_seen = atomic_load_explicit(&step->executor->cache->evictions, memory_order_acquire);
     for (size_t i = 0; step->bounds && i <= step->bounds_mask; i++) {
@@ -175,6 +185,8 @@ void step_free_bounds(Step *step) {
 
 // ---- memory
 
+// The arena grows to the largest that any specialisation of the step needed and stays: steps whose shapes take turns
+// would otherwise allocate each time. The old block goes before the new one comes, since nothing in it is needed.
 static Status *take_memory(Step *step, int32_t m, size_t bytes) {
     StepMemory *memory = &step->memories[m];
     if (!bytes && !memory->data)
@@ -191,6 +203,8 @@ static Status *take_memory(Step *step, int32_t m, size_t bytes) {
     return OK;
 }
 
+// Large blocks go back between steps, where any plan's next step finds them (tensor/blocks.h): a session with many
+// plans holds the largest, not their sum. Smaller ones stay with the step.
 void step_rest_memory(Step *step) {
     for (int32_t m = 0; m < step->plan->n_memories; m++) {
         StepMemory *memory = &step->memories[m];
@@ -202,6 +216,7 @@ void step_rest_memory(Step *step) {
     }
 }
 
+// Also resets what the last step left in the slots: dtype and shape are the specialisation's.
 static void point_slots(const Executor *executor, Bound *bound, const StepMemory *memories) {
     const Plan *plan = executor->plan;
     const Specialisation *specialisation = bound->specialisation;
@@ -219,6 +234,7 @@ static void point_slots(const Executor *executor, Bound *bound, const StepMemory
     }
 }
 
+// Chooses each kernel's entry once, so that a step calls through one pointer and asks nothing.
 static void point_kernels(const Plan *plan, Bound *bound, const StepMemory *memories) {
     const Specialisation *specialisation = bound->specialisation;
     for (int32_t n = 0; n < specialisation->n_run; n++) {
@@ -253,6 +269,7 @@ Status *step_unbind(Step *step) {
     return OK;
 }
 
+// The memory may have moved for another specialisation's sake, or have rested between steps.
 static bool is_pointed(const Step *step, const Bound *bound) {
     for (int32_t m = 0; m < step->plan->n_memories; m++)
         if (bound->memories[m] != step->memories[m].data)
@@ -276,6 +293,8 @@ static Status *bind(Step *step, Bound *bound) {
     return OK;
 }
 
+// A body of a loop (`sees`) is specialised only when an iteration has shown its shapes: before that an existing one is
+// looked for, but none is made.
 static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
     *out = find(step, specialisation_hash(step->plan, keys), keys);
     if (*out || stress_is_on(STRESS_DYNAMIC))
@@ -293,6 +312,7 @@ static Status *choose(Step *step, const Tensor *const *keys, Bound **out) {
     return status;
 }
 
+// The common case first: the same shapes as last time cost one comparison each.
 Status *step_bind(Step *step, const Tensor *const *keys) {
     Bound *bound = step->specialisation ? step->bound : NULL;
     if (!step->specialisation || !specialisation_fits(step->specialisation, step->plan, keys)) {
@@ -304,6 +324,7 @@ Status *step_bind(Step *step, const Tensor *const *keys) {
     Specialisation *specialisation = step->specialisation ? step->specialisation : bound->specialisation;
     if (atomic_load_explicit(&specialisation->wrong, memory_order_relaxed) >= WRONG_MOST)
         return step_unbind(step);
+    // Read before written: steps of many threads share the line, which a write would take from all others.
     if (!atomic_load_explicit(&specialisation->used, memory_order_relaxed))
         atomic_store_explicit(&specialisation->used, true, memory_order_relaxed);
     if (!specialisation->branches)

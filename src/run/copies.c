@@ -6,6 +6,7 @@
 
 #include "run/kernels.h"
 
+// A list, since few copies are under way at once: a CopyIn follows soon, and takes its parcel out.
 typedef struct {
     Str key;
     void *iteration;
@@ -20,6 +21,7 @@ static Step *step_of(Kernel *k) {
     return (Step *)k->step;
 }
 
+// A value that is in host memory already is held, not copied.
 static Status *host_copy(Kernel *k, const PlanNode *p, Tensor *out) {
     const Step *step = step_of(k);
     if (step->plan->slots[step->plan->in_slots[p->in]].memory == HOST_MEMORY)
@@ -49,6 +51,7 @@ Status *run_copy_out(Kernel *k) {
     return OK;
 }
 
+// The last parcel takes the place of the one that goes: their order means nothing.
 static bool take(Step *step, Kernel *k, Tensor *out) {
     Str key = node_str(k->node, "key");
     for (size_t i = 0; step->copies && i < step->copies->parcels.n; i++) {
@@ -85,6 +88,7 @@ Status *run_copy_in(Kernel *k) {
     return status;
 }
 
+// A CopyOut whose CopyIn never ran: the step failed, or the branch was not taken.
 void step_clear_copies(Step *step) {
     if (!step->copies)
         return;

@@ -1,12 +1,17 @@
-// Executor — see executor.h.
+// Executor — see executor.h: a plan bound to the states that its nodes open.
+//
+// It is what callers of one signature share: read-only after it is made, but for the places of spare steps (atomics)
+// and the lists of the specialisation cache (under that cache's lock).
 #include "run/executor.h"
 
 #include <stdlib.h>
 
-#include "run/step.h"
+#include "run/kernels.h"
 
 // ---- life
 
+// `opener` finds or makes the state of that name in the session, so that two plans that hold a variable share it. NULL:
+// tests of plans without states.
 static Status *open_states(Executor *executor, StateOpener *opener, int32_t *out_handles) {
     const Plan *plan = executor->plan;
     executor->states = ARENA_ARRAY(&executor->arena, void *, plan->n_nodes);
@@ -54,11 +59,23 @@ static Status *fill_loops(Executor *executor, StateOpener *opener) {
     return OK;
 }
 
+static Status *fill_clusters(Executor *executor, StateOpener *opener) {
+    const Plan *plan = executor->plan;
+    executor->clusters = ARENA_ARRAY(&executor->arena, ExecutorCluster, plan->n_clusters);
+    NEED_MEMORY(executor->clusters);
+    for (int32_t i = 0; i < plan->n_clusters; i++) {
+        TRY(executor_new(plan->clusters[i].host, opener, executor->cache, &executor->clusters[i].host));
+        TRY(cluster_programs_new(&plan->clusters[i], &executor->clusters[i].programs));
+    }
+    return OK;
+}
+
 static Status *fill(Executor *executor, StateOpener *opener) {
     int32_t n_handles = 0;
     TRY(open_states(executor, opener, &n_handles));
     TRY(gather_constants(executor, n_handles));
-    return fill_loops(executor, opener);
+    TRY(fill_loops(executor, opener));
+    return fill_clusters(executor, opener);
 }
 
 Status *executor_new(Plan *plan, StateOpener *opener, SpecialisationCache *cache, Executor **out) {
@@ -75,11 +92,13 @@ Status *executor_new(Plan *plan, StateOpener *opener, SpecialisationCache *cache
     return status;
 }
 
+// Counted: a call that runs it holds it while the session may drop the plan.
 Executor *executor_retain(Executor *executor) {
     atomic_fetch_add(&executor->references, 1);
     return executor;
 }
 
+// Specialisations first: the cache may be looking at this executor for room, under the lock that forgetting takes.
 void executor_release(Executor *executor) {
     if (!executor || atomic_fetch_sub(&executor->references, 1) != 1)
         return;
@@ -91,6 +110,10 @@ void executor_release(Executor *executor) {
         executor_release(executor->loops[i].lasting);
         executor_release(executor->loops[i].body);
     }
+    for (int32_t i = 0; executor->clusters && i < executor->plan->n_clusters; i++) {
+        cluster_programs_free(executor->clusters[i].programs);
+        executor_release(executor->clusters[i].host);
+    }
     specialisation_cache_release(executor->cache);
     arena_clear(&executor->arena);
     plan_release(executor->plan);
@@ -99,6 +122,8 @@ void executor_release(Executor *executor) {
 
 // ---- specialisations
 
+// One thread makes a specialisation while others that need the same run dynamically (`make` is false, *out NULL):
+// nobody waits for it. Put is called on failure too, since it ends the turn.
 Status *executor_specialisation(Executor *executor, const Tensor *const *keys, const Tensor *seen,
                                 Specialisation **out) {
     bool make;
@@ -112,6 +137,7 @@ Status *executor_specialisation(Executor *executor, const Tensor *const *keys, c
     return status;
 }
 
+// It was given the turn by looking, and returns it unused.
 Specialisation *executor_specialisation_find(Executor *executor, const Tensor *const *keys) {
     bool make;
     Specialisation *specialisation = specialisation_cache_find(executor->cache, executor, keys, &make);

@@ -20,11 +20,18 @@ typedef struct {
     Executor *first, *lasting, *body;   // of the plans of that name; `lasting` is NULL where there is none
 } ExecutorLoop;
 
+// A cluster: what runs on the host, and what was compiled of it (run/cluster.c).
+typedef struct {
+    Executor *host;
+    struct ClusterPrograms *programs;
+} ExecutorCluster;
+
 struct Executor {
     Plan *plan;                // retained
     void **states;             // by node: what its kernels find in k->state; NULL: it has none
     Tensor *constants;         // by slot: the plan's, and the handles that states give; without a buffer where neither
     ExecutorLoop *loops;       // by plan->loops
+    ExecutorCluster *clusters; // by plan->clusters
     _Atomic int32_t references;
     bool evicted;              // the cache has evicted some: in a list of such executors. Guarded by the cache's lock,
                                // as are the next three

@@ -8,6 +8,7 @@
 
 #include "run/kernels.h"
 
+// What a step has for one of its loops, made at its first run and kept with the step.
 typedef struct LoopRun {
     const PlanLoop *loop;
     Step *first, *lasting, *body;
@@ -40,6 +41,8 @@ void step_free_loops(Step *step) {
         loop_free(step->loops[i]);
 }
 
+// A body's fetches are the next variables, then the condition. One slot may be the next value of two variables: only
+// the last of them may move its buffer, the others count.
 static Status *loop_fill(LoopRun *run, const ExecutorLoop *parts) {
     const PlanLoop *loop = run->loop;
     const Plan *body = loop->body;
@@ -68,6 +71,7 @@ static Status *loop_fill(LoopRun *run, const ExecutorLoop *parts) {
     return OK;
 }
 
+// Made when the loop first runs: many plans have loops in branches that are not taken.
 static Status *loop_find(Step *step, int32_t index, LoopRun **out) {
     const Plan *plan = step->plan;
     if (!step->loops)
@@ -88,7 +92,7 @@ static Status *loop_find(Step *step, int32_t index, LoopRun **out) {
     return OK;
 }
 
-// A part belongs to the step that the loop is in: its deadline, its cancellation, its threads.
+// A part belongs to the step that the loop is in: its deadline, its cancellation, its threads, its trace.
 static void lend_context(Step *part, const Step *step) {
     part->context = step->context;
     part->options = step->options;
@@ -96,7 +100,7 @@ static void lend_context(Step *part, const Step *step) {
 
 // ---- before the first iteration
 
-// The condition is what a part gives last.
+// The condition is what a part gives last. One element of any rank is a scalar here.
 static Status *read_condition(const Step *part, bool *out) {
     const Plan *plan = part->plan;
     int32_t slot = plan->fetches[plan->n_fetches - 1].slot;
@@ -109,6 +113,7 @@ static Status *read_condition(const Step *part, bool *out) {
     return OK;
 }
 
+// Variables are held from here on (counted or taken over), invariants are the caller's for as long as the node runs.
 static Status *begin(LoopRun *run, Kernel *k, uint32_t last, bool *out_goes_on) {
     for (int32_t i = 0; i < run->n_variables + run->n_invariants; i++) {
         Tensor *in = k->in[i];
@@ -147,7 +152,9 @@ static bool is_fresh(const Specialisation *specialisation, const Plan *plan, int
     return false;
 }
 
-// What holds of the iterations that run as the body is bound now.
+// What holds of the iterations that run as the body is bound now: whether the variables keep their shapes, and which
+// outputs can reuse the buffer of the variable's value before. Looked at when the binding changes, not in each
+// iteration.
 static Status *look_at_binding(LoopRun *run) {
     const Step *body = run->body;
     const Specialisation *specialisation = body->specialisation;
@@ -174,7 +181,7 @@ static bool shapes_are_seen(const LoopRun *run) {
 }
 
 // Binds the body to the specialisation for the variables' shapes, or makes one when an iteration with such has run
-// dynamically. `dynamic`: whether the one before this has.
+// dynamically: only that tells the shapes of what stacks and queues give. `dynamic`: whether the one before this has.
 static Status *choose(LoopRun *run, bool dynamic) {
     Step *body = run->body;
     if (run->bound && run->steady && body->specialisation)
@@ -200,7 +207,8 @@ static bool is_stamped(const Tensor *value) {
     return value->buffer && value->buffer->stamp;
 }
 
-// Variables come each time. What doesn't change stays where it is, but for what the list gives up on its way.
+// The body's feeds. Variables come each time; what doesn't change stays in its slot, but for what the list gives up on
+// its way (a counted slot is emptied by its last reader).
 static void give(LoopRun *run) {
     Step *body = run->body;
     const Plan *plan = body->plan;
@@ -223,7 +231,9 @@ static void give(LoopRun *run) {
     run->bound = true;
 }
 
-// What the variables are next. A value without a buffer lies where it outlives the loop's run.
+// What the variables are next. A value without a buffer lies where it outlives the loop's run, in the executor's
+// constants or the specialisation's values, and gets a reference to be equal to the others. Two passes: a next value
+// may be another variable's present one.
 static void take(LoopRun *run, const Specialisation *specialisation, bool bound) {
     Step *body = run->body;
     const Plan *plan = body->plan;
@@ -270,6 +280,7 @@ static Status *evaluate_condition(LoopRun *run, const Specialisation *specialisa
     return OK;
 }
 
+// Held for the iteration: the cache may drop it meanwhile.
 static Status *iterate_specialised(LoopRun *run, bool *out_goes_on) {
     Step *body = run->body;
     Specialisation *specialisation = specialisation_retain(body->specialisation);
@@ -286,7 +297,8 @@ static Status *iterate_specialised(LoopRun *run, bool *out_goes_on) {
     return status;
 }
 
-// `dynamic`: whether the iteration before has run dynamically, and then whether this one has.
+// `dynamic`: whether the iteration before has run dynamically, and then whether this one has. A dynamic iteration needs
+// its constants in the slots when it follows a specialised one.
 static Status *iterate(LoopRun *run, bool *dynamic, bool *out_goes_on) {
     Step *body = run->body;
     TRY(choose(run, *dynamic));
@@ -303,6 +315,8 @@ static Status *iterate(LoopRun *run, bool *dynamic, bool *out_goes_on) {
 
 // ---- after the last
 
+// A result whose memory belongs to somebody else, or lies in a library's own layout, is copied: the caller's slots hold
+// plain counted buffers.
 static Status *leave(LoopRun *run, Kernel *k) {
     const int32_t *results = run->loop->results;
     for (int o = 0; o < k->n_out; o++) {
@@ -323,6 +337,7 @@ static void give_back(Step *part) {
         step_release_evicted(part);
 }
 
+// Invariants are not counted here; variables are.
 static void end(LoopRun *run) {
     for (int32_t i = 0; i < run->n_variables; i++)
         buffer_release(run->values[i].buffer);
@@ -345,6 +360,7 @@ Status *run_loop(Kernel *k, uint32_t last) {
         lend_context(run->lasting, step);
     bool goes_on = false, dynamic = false;
     Status *status = begin(run, k, last, &goes_on);
+    // The deadline is looked at once an iteration, beside what the body's list does: a body may have no node to run.
     while (!status && goes_on) {
         status = context_check(k->step);
         if (!status)

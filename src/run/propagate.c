@@ -16,6 +16,7 @@
 #include "run/trace.h"
 #include "thread/pool.h"
 
+// The first error is the step's; what fails after it mostly fails because of it. Cancelling ends what waits.
 static void fail(Propagation *p, Status *status) {
     if (p->status) {
         status_free(status);
@@ -29,6 +30,7 @@ static void no_memory(Propagation *p) {
     fail(p, OUT_OF_MEMORY);
 }
 
+// `outstanding` counts what an iteration still has to do: ready and running nodes, child frames, values under way.
 static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *iteration) {
     if (__builtin_expect(p->ready.n == p->ready.room, 0) && !vec_reserve(&p->ready, p->ready.n + 1)) {
         no_memory(p);
@@ -38,6 +40,9 @@ static inline void push_ready(Propagation *p, const PlanNode *node, Iteration *i
     p->ready.p[p->ready.n++] = (Ready){node, iteration};
 }
 
+// Out of line: deliver() is the hottest function of a propagated plan, and Merges are few. `merges` is how many inputs
+// can come in this iteration: in the first those from outside, later those of the loop; when all of these are dead so
+// is the Merge. Several live inputs may come where a graph was written so: the first wins, as in TensorFlow.
 static __attribute__((noinline)) void deliver_to_merge(Propagation *p, const PlanEdge *edge, Iteration *iteration,
                                                        bool dead) {
     const PlanNode *node = &p->plan->nodes[edge->node];
@@ -55,6 +60,7 @@ static __attribute__((noinline)) void deliver_to_merge(Propagation *p, const Pla
     }
 }
 
+// A Trigger (the NoOp of an If's both branches) runs whether what it waits for was dead or not.
 static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iteration, bool dead) {
     if (__builtin_expect(edge->flow == FLOW_MERGE, 0)) {
         deliver_to_merge(p, edge, iteration, dead);
@@ -67,9 +73,12 @@ static inline void deliver(Propagation *p, const PlanEdge *edge, Iteration *iter
         push_ready(p, &p->plan->nodes[edge->node], iteration);
 }
 
+// Whom a node tells: consumers of all outputs, or none since it has told them itself.
 enum { EVERY = -1, NOBODY = -2 };
+enum { STARTED = -2 };  // IterationNode.pending of a node whose completion is outstanding
 
-// Tells the consumers. `live` is the only output that carries a value, or EVERY.
+// Tells the consumers. `live` is the only output that carries a value (a Switch's), or EVERY. Control edges carry the
+// node's own life: the Switch has run, whichever side is dead.
 static inline void tell(Propagation *p, const PlanNode *node, Iteration *to, int32_t live) {
     const PlanEdge *edge = p->plan->edges + node->edges, *end = edge + node->n_edges;
     for (; edge < end; edge++)
@@ -97,7 +106,7 @@ static inline Value *input(const Propagation *p, const PlanNode *node, Iteration
     return input_slot(p, node, iteration, in)->value;
 }
 
-// A tensor becomes the value of a slot.
+// A tensor becomes the value of a slot, counted once by the slot.
 static void put(Propagation *p, IterationSlot *slot, const Tensor *tensor) {
     Value *value = value_new(p);
     if (!value) {
@@ -109,6 +118,7 @@ static void put(Propagation *p, IterationSlot *slot, const Tensor *tensor) {
     value_release(p, value);
 }
 
+// After the node: its inputs may go with their last reader. Dead inputs count as read, too.
 static inline void read_inputs(Propagation *p, const PlanNode *node, Iteration *iteration) {
     for (int in = 0; in < node->binding.n_in; in++) {
         IterationSlot *slot = input_slot(p, node, iteration, in);
@@ -121,6 +131,8 @@ static inline void read_inputs(Propagation *p, const PlanNode *node, Iteration *
 
 static void iteration_maybe_ends(Propagation *p, Iteration *iteration);
 
+// A loop's invariants are in each iteration from its beginning, dead or alive; those that have not entered yet come by
+// enter().
 static void deliver_constants(Propagation *p, Frame *frame, Iteration *iteration) {
     for (int32_t c = 0; c < frame->plan->n_constants; c++) {
         Value *value = frame->constants[c];
@@ -139,12 +151,14 @@ static Iteration *begin_iteration(Propagation *p, Frame *frame) {
         no_memory(p);
         return NULL;
     }
+    // Without it a value that makes nothing ready would end the iteration before the next value is in.
     iteration->outstanding++;  // held while its first values come
     deliver_constants(p, frame, iteration);
     iteration->outstanding--;
     return iteration;
 }
 
+// Exits that never fired are dead, which nobody could know before. The child's end may be the parent iteration's.
 static void frame_ends(Propagation *p, Frame *frame) {
     Iteration *parent = frame->parent;
     for (int32_t e = 0; e < frame->plan->n_exits; e++)
@@ -156,7 +170,9 @@ static void frame_ends(Propagation *p, Frame *frame) {
     iteration_maybe_ends(p, parent);
 }
 
-// The oldest iteration with nothing outstanding is over; so may be those behind it, and then the loop.
+// The oldest iteration with nothing outstanding is over; so may be those behind it, and then the loop. In order, since
+// a younger one may still be given values by an older. `entered`: an Enter that has not come could start work in the
+// first. Deferred values are what came when the window was full; they begin the next iteration when there is room.
 static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
     Frame *frame = iteration->frame;
     if (!frame->parent)
@@ -189,6 +205,7 @@ static void iteration_maybe_ends(Propagation *p, Iteration *iteration) {
     }
 }
 
+// The first Enter makes the frame. A constant Enter goes into all iterations that there are, others into the first.
 static void enter(Propagation *p, const PlanNode *node, Iteration *iteration, bool dead) {
     Frame **child = &iteration->children[p->plan->frames[node->child].child_index];
     if (!*child) {
@@ -218,6 +235,8 @@ static void enter(Propagation *p, const PlanNode *node, Iteration *iteration, bo
     iteration_maybe_ends(p, frame->oldest);
 }
 
+// The window (`parallel`) bounds how many iterations are alive. What finds it full is deferred, and so is what comes
+// after it, so that the values of one iteration stay together.
 static void next_iteration(Propagation *p, const PlanNode *node, Iteration *iteration) {
     Frame *frame = iteration->frame;
     Value *value = input(p, node, iteration, 0);
@@ -256,6 +275,7 @@ static inline void node_ends(Propagation *p, const PlanNode *node, Iteration *it
         iteration_maybe_ends(p, iteration);
 }
 
+// An output without readers, or whose readers were all fed, need not live until the iteration ends.
 static inline void drop_unread(Propagation *p, const PlanNode *node, Iteration *iteration) {
     IterationSlot *slot = &iteration->slots[node->out_place];
     for (int out = 0; out < node->binding.n_out; out++, slot++)
@@ -273,7 +293,7 @@ static inline void node_done(Propagation *p, const PlanNode *node, Iteration *it
 }
 
 // Where the node finds its inputs, and new values for its outputs; false when memory is out. `out_last` are the inputs
-// that only this node has yet to read: their buffers may be written over.
+// that only this node has yet to read and no other slot holds: their buffers may be written over.
 static inline bool point(Propagation *p, const PlanNode *node, Iteration *iteration, Tensor **pointers,
                          uint32_t *out_last) {
     uint32_t last = 0;
@@ -294,6 +314,7 @@ static inline bool point(Propagation *p, const PlanNode *node, Iteration *iterat
     return true;
 }
 
+// From any thread, also from within start(). Takes the lock for a list entry and no longer; the owner does the rest.
 void step_completed(Kernel *k, Status *status) {
     Started *started = k->frame;
     if (!started) {  // of a list
@@ -324,7 +345,8 @@ static void run_started(void *arg) {
     step_completed(&started->kernel, invoke(&started->node->binding, prepared, &started->kernel, 0));
 }
 
-// On another thread, unless there run as many of this step's kernels as may: then the caller does it.
+// On another thread, unless there run as many of this step's kernels as may: then the caller does it, and nothing waits
+// for a free thread.
 static void run_beside(Propagation *p, Started *started) {
     if (p->beside + 1 < p->step->options->inter_threads) {
         started->beside = true;
@@ -336,6 +358,7 @@ static void run_beside(Propagation *p, Started *started) {
     run_started(started);
 }
 
+// Only at the top: inside of loops values live in iterations, which the caller's thread alone may touch.
 static bool is_heavy(const Propagation *p, const PlanNode *node) {
     const Step *step = p->step;
     int32_t i = (int32_t)(node - p->plan->nodes);
@@ -343,7 +366,8 @@ static bool is_heavy(const Propagation *p, const PlanNode *node) {
     return node->frame == 0 && node->flow == FLOW_NONE && prepared_cost(prepared) >= TUNED_NODE_AWAY;
 }
 
-// The light ones first: what they make ready may be heavy, and then heavy ones are ready together.
+// The light ones first: what they make ready may be heavy, and then heavy ones are ready together. A stack otherwise
+// (the last made ready runs first), which keeps few values alive.
 static size_t choose_ready(const Propagation *p) {
     size_t at = p->ready.n - 1;
     while (at > 0 && is_heavy(p, p->ready.p[at].node))
@@ -357,7 +381,8 @@ static bool goes_apart(const Propagation *p, const PlanNode *node) {
            p->beside + 1 < p->step->options->inter_threads;
 }
 
-// A kernel that starts, or that blocks: it ends by a completion.
+// A kernel that starts, or that blocks: it ends by a completion. Its Kernel, pointers and prepared state lie in one
+// block of its own, since the step goes on meanwhile and uses its shared ones.
 static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     size_t n = (size_t)node->binding.n_in + (size_t)node->binding.n_out;
     Started *started = calloc(1, sizeof *started + n * sizeof(Tensor *));
@@ -375,8 +400,11 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
     started->kernel.in = started->pointers;
     started->kernel.out = started->pointers + node->binding.n_in;
     started->kernel.frame = started;
+    iteration->nodes[node->place].pending = STARTED;
     p->started++;
     if (!node->binding.start) {
+        // Heavy kernels run once in a step, so the step's own preparation serves; what blocks may run in many
+        // iterations at once.
         started->node_prepared = node->async ? NULL : &p->step->prepared[node - p->plan->nodes];
         run_beside(p, started);
         return;
@@ -393,6 +421,7 @@ static void start(Propagation *p, const PlanNode *node, Iteration *iteration) {
         node->binding.start(&started->kernel);
 }
 
+// One Kernel for all nodes that the caller runs: they run one after another.
 static inline Status *run_kernel(Propagation *p, const PlanNode *node, Iteration *iteration) {
     uint32_t last;
     NEED_MEMORY(point(p, node, iteration, p->pointers, &last));
@@ -429,6 +458,7 @@ static Status *merge(Propagation *p, const PlanNode *node, Iteration *iteration)
     return OK;
 }
 
+// Both outputs share one value; the other one's readers are told that it is dead.
 static Status *run_switch(Propagation *p, const PlanNode *node, Iteration *iteration, int32_t *out_live) {
     const Tensor *choice = &input(p, node, iteration, 1)->tensor;
     NEED(choice->shape.rank == 0, INVALID_ARGUMENT, "pred must be a scalar, got shape %s", shape_text(&choice->shape));
@@ -440,12 +470,15 @@ static Status *run_switch(Propagation *p, const PlanNode *node, Iteration *itera
     return OK;
 }
 
+// The other task waits for this key.
 static void send_dead(Propagation *p, const PlanNode *node, const Iteration *iteration) {
     Status *status = step_send_dead(p->step, node, iteration);
     if (status)
         fail(p, node_error(node->binding.node, status));
 }
 
+// A dead Exit says nothing yet: another iteration's may be alive; frame_ends tells. A dead NextIteration begins no
+// iteration, which is how a loop ends. A dead Enter still makes its frame, so that the Exits behind it come out dead.
 static void run_dead(Propagation *p, const PlanNode *node, Iteration *iteration) {
     if (node->flow == FLOW_SEND)
         send_dead(p, node, iteration);
@@ -482,6 +515,7 @@ static Status *run_flow(Propagation *p, const PlanNode *node, Iteration *iterati
     return OK;
 }
 
+// Dispatch by what the plan says of the node, never by its op.
 static void run_node(Propagation *p, const PlanNode *node, Iteration *iteration) {
     const IterationNode *state = &iteration->nodes[node->place];
     bool dead = node->flow == FLOW_MERGE ? state->came < 0 : state->dead > 0;
@@ -514,6 +548,7 @@ static void received_dead(Propagation *p, const Started *started) {
     node_ends(p, node, started->iteration);
 }
 
+// The whole list at once, so that completing threads meet the lock seldom.
 static void take_completions(Propagation *p) {
     mutex_lock(&p->lock);
     Started *done = p->done;
@@ -524,6 +559,7 @@ static void take_completions(Propagation *p) {
         Started *next = done->next;
         p->started--;
         p->beside -= done->beside;
+        done->iteration->nodes[done->node->place].pending = 0;
         drop_unread(p, done->node, done->iteration);
         if (__builtin_expect(done->dead, 0))
             received_dead(p, done);
@@ -535,7 +571,8 @@ static void take_completions(Propagation *p) {
     }
 }
 
-// Waits for a completion. A deadline cancels the step; started kernels then end on their own.
+// Waits for a completion. A deadline cancels the step; started kernels then end on their own, and the step waits for
+// them without a deadline: their memory is the step's.
 static void wait_completion(Propagation *p) {
     mutex_lock(&p->lock);
     bool in_time = true;
@@ -548,6 +585,23 @@ static void wait_completion(Propagation *p) {
         fail(p, status_new(DEADLINE_EXCEEDED, __FILE__, __LINE__, "the step ran past its deadline"));
 }
 
+// Whether the fetch is there; what is started has a value already, but may still write to it.
+static bool has_come(const Propagation *p, int fetch) {
+    const PlanSlot *slot = &p->plan->slots[p->plan->fetches[fetch].slot];
+    const Iteration *iteration = p->root->oldest;
+    return iteration->slots[slot->place].value &&
+           (slot->producer < 0 || iteration->nodes[p->plan->nodes[slot->producer].place].pending != STARTED);
+}
+
+static bool has_enough(const Propagation *p) {
+    for (int i = 0; p->wanted && i < p->plan->n_fetches; i++)
+        if (p->wanted[i] && !has_come(p, i))
+            return false;
+    return p->wanted && !p->status;
+}
+
+// Until nothing is ready and nothing is started, or a part of a partial run has what it wants. On an error what is ready is
+// dropped; what is started is still waited for.
 static void propagate(Propagation *p) {
     Step *step = p->step;
     const bool any_order = stress_is_on(STRESS_ORDER), yields = stress_is_on(STRESS_YIELD);
@@ -573,7 +627,7 @@ static void propagate(Propagation *p) {
                 fail(p, over);
             else
                 run_node(p, ready.node, ready.iteration);
-        } else if (p->started) {
+        } else if (p->started && !has_enough(p)) {
             wait_completion(p);
         } else {
             return;
@@ -581,6 +635,7 @@ static void propagate(Propagation *p) {
     }
 }
 
+// Kept with the step for its next runs; only the root frame is made anew.
 static Status *propagation_new(Step *step) {
     const Plan *plan = step->plan;
     size_t widest = 1;
@@ -622,6 +677,7 @@ void step_free_propagation(Step *step) {
     step->propagation = NULL;
 }
 
+// Running beside pays where kernels have one thread each; else each kernel shares its own work.
 static Status *begin(Step *step) {
     if (!step->bound)
         TRY(step_unbind(step));
@@ -637,7 +693,7 @@ static Status *begin(Step *step) {
     return OK;
 }
 
-// Moves fetched values where step_fetch looks for them, and forgets the rest.
+// Moves fetched values where step_fetch looks for them, and forgets the rest (`all`); a partial run goes on with it.
 static void collect(Step *step, bool all) {
     Propagation *p = step->propagation;
     for (int i = 0; i < p->plan->n_fetches; i++) {
@@ -663,6 +719,7 @@ static Status *end(Step *step) {
     return status;
 }
 
+// In a partial run the _Arg is what is waited for, and runs when its feed comes.
 static void feed_slot(Step *step, int f, const Tensor *value) {
     Propagation *p = step->propagation;
     int32_t slot = p->plan->feeds[f].slot;
@@ -683,6 +740,7 @@ Status *step_run_propagated(Step *step, const Tensor *const *feeds) {
     return end(step);
 }
 
+// Copies, since a later part of the run may read the value again.
 static Status *copy_fetches(const Step *step, Tensor *const *fetches) {
     Status *status = OK;
     int i = 0;
@@ -699,21 +757,28 @@ static Status *copy_fetches(const Step *step, Tensor *const *fetches) {
     return status;
 }
 
-Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches) {
+Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches, bool last) {
     if (!step->propagation || !step->propagation->root)
         TRY(begin(step));
     Propagation *p = step->propagation;
     for (int i = 0; i < step->plan->n_feeds; i++)
         if (feeds[i])
             feed_slot(step, i, feeds[i]);
+    p->wanted = last ? NULL : fetches;
     propagate(p);
-    p->status = step_sync(step, p->status);
-    if (p->status)
+    p->wanted = NULL;
+    Status *late = step_sync(step, OK);
+    if (late)
+        fail(p, late);
+    if (p->status) {
+        propagate(p);  // what is still started ends first
         return end(step);
+    }
     collect(step, false);
     return copy_fetches(step, fetches);
 }
 
+// Started kernels hold memory of the step: it is cancelled and run to its end first.
 void step_free_partial(Step *step) {
     Propagation *p = step->propagation;
     if (p && p->root) {
@@ -721,6 +786,8 @@ void step_free_partial(Step *step) {
         propagate(p);
         status_free(step_sync(step, end(step)));
     }
+    if (step->options->rendezvous)
+        step_part(step, OK);
     cancellation_clear(&step->cancellation);
     step_clear_copies(step);
     step_free(step);

@@ -35,6 +35,7 @@ typedef struct Deferred {
 // One run of a loop, entered from one iteration of its parent.
 struct Frame {
     const PlanFrame *plan;
+    uint64_t id;             // the same in all parts of the step that run this loop (exchange.c); 0: the step itself
     int32_t index;           // in plan->frames
     Iteration *parent;       // NULL for the step
     Iteration *oldest, *newest;
@@ -79,6 +80,8 @@ typedef struct Propagation {
     int32_t beside;               // of these: on another thread
     bool branches;                // heavy kernels may go to another thread
     Status *status;               // the first error
+    Tensor *const *wanted;        // of a partial run: it goes on as long as one of these fetches isn't there; NULL: as long
+                                  // as anything is started
     Mutex lock;
     Condition completed;
     Started *done;                // guarded by lock

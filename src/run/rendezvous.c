@@ -1,4 +1,8 @@
 // Rendezvous — see rendezvous.h: the one of a single process.
+//
+// A table by key of what was put and not yet taken, or is waited for and not yet put; an item goes with the second of
+// the two. Nobody blocks: a take that comes first leaves its callback, which the put then calls. Callbacks run without
+// the lock, since they may put and take themselves.
 #include "run/rendezvous.h"
 
 #include <stdlib.h>
@@ -27,6 +31,7 @@ static LocalRendezvous *local_of(Rendezvous *rendezvous) {
     return (LocalRendezvous *)rendezvous;
 }
 
+// The key lies behind the item, as map_set keeps the pointer.
 static RendezvousItem *item_new(Str key) {
     RendezvousItem *item = calloc(1, sizeof *item + key.n);
     if (!item)
@@ -42,6 +47,7 @@ static size_t bytes_of(const Tensor *value) {
 
 // ---- by key, under the lock
 
+// A key is used once in a step: two values for one come from a graph that was cut wrongly, or from a peer's fault.
 static Status *lay_down(LocalRendezvous *local, Str key, Tensor value, bool dead, RendezvousItem **out_waiting) {
     if (local->reason)
         return status_copy(local->reason);
@@ -109,6 +115,7 @@ static Status *put(Rendezvous *rendezvous, Str key, Tensor value, bool dead) {
     return OK;
 }
 
+// `take->done` is called exactly once, here, by the put or by the abort, unless give_up takes it back.
 static void take(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
     LocalRendezvous *local = local_of(rendezvous);
     RendezvousItem *there = NULL;
@@ -124,6 +131,7 @@ static void take(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
     free(there);
 }
 
+// False: it has been taken or ended, and `done` is called or about to be; whoever gives up must wait for it.
 static bool give_up(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
     LocalRendezvous *local = local_of(rendezvous);
     mutex_lock(&local->lock);
@@ -167,6 +175,7 @@ static void end_all(RendezvousItem *items, const Status *reason) {
     }
 }
 
+// The first reason stays, for those that come later. All that wait are ended outside of the lock.
 static void abort_all(Rendezvous *rendezvous, Status *reason) {
     LocalRendezvous *local = local_of(rendezvous);
     RendezvousItem *items = NULL;
@@ -215,4 +224,29 @@ RendezvousUse local_rendezvous_use(Rendezvous *rendezvous) {
     RendezvousUse use = local->use;
     mutex_unlock(&local->lock);
     return use;
+}
+
+// ---- at once
+
+typedef struct {
+    RendezvousTake take;     // first
+    Status *status;
+    Tensor value;
+    bool dead, done;
+} TakeNow;
+
+static void taken_now(RendezvousTake *take, Status *status, Tensor value, bool dead) {
+    TakeNow *now = (TakeNow *)take;
+    *now = (TakeNow){.status = status, .value = value, .dead = dead, .done = true};
+}
+
+Status *rendezvous_take_now(Rendezvous *rendezvous, Str key, Tensor *out, bool *out_dead) {
+    TakeNow now = {.take.done = taken_now};
+    rendezvous_take(rendezvous, key, &now.take);
+    NEED(now.done || !rendezvous_give_up(rendezvous, key, &now.take), NOT_FOUND, "nothing was sent under the key %.*s",
+         STR_ARGS(key));
+    TRY(now.status);
+    *out = now.value;
+    *out_dead = now.dead;
+    return OK;
 }

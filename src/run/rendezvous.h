@@ -47,6 +47,8 @@ static inline void rendezvous_take(Rendezvous *rendezvous, Str key, RendezvousTa
 static inline bool rendezvous_give_up(Rendezvous *rendezvous, Str key, RendezvousTake *take) {
     return rendezvous->type->give_up(rendezvous, key, take);
 }
+// What lies there now, taken; NOT_FOUND where nothing does.
+FALLIBLE Status *rendezvous_take_now(Rendezvous *rendezvous, Str key, Tensor *out, bool *out_dead);
 // Ends all takes, those that wait and those to come, with copies of the reason, which is taken; values that nobody took
 // go. Only the first reason counts.
 static inline void rendezvous_abort(Rendezvous *rendezvous, Status *reason) {

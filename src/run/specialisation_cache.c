@@ -1,5 +1,8 @@
 // SpecialisationCache — see specialisation_cache.h. Each specialisation is in three lists: its executor's, its hash's
 // and the clock's.
+//
+// Bytes decide, not numbers: one of a large model weighs as much as thousands of small ones. What goes is chosen by the
+// clock (second chance), an approximation of least recently used that needs no write where one was used a moment ago.
 #include "run/specialisation_cache.h"
 
 #include <stdlib.h>
@@ -7,6 +10,8 @@
 #include "run/executor.h"
 #include "run/kernels.h"
 
+// ADMITTED: once the cache has had to drop some, only every eighth miss makes a new one. A stream of shapes that never
+// come back would otherwise be specialised at full cost each time; one that comes back is admitted soon enough.
 enum { FIRST_CHAINS = 16, ADMITTED = 8 };
 
 Status *specialisation_cache_new(size_t most, SpecialisationCache **out) {
@@ -41,6 +46,7 @@ void specialisation_cache_release(SpecialisationCache *cache) {
 
 // ---- the lists
 
+// A doubly linked list without a head node: the ends are fields of the cache.
 static void unlink_used(SpecialisationCache *cache, Specialisation *specialisation) REQUIRES(cache->lock) {
     *(specialisation->newer ? &specialisation->newer->older : &cache->newest) = specialisation->older;
     *(specialisation->older ? &specialisation->older->newer : &cache->oldest) = specialisation->newer;
@@ -54,6 +60,7 @@ static void link_newest(SpecialisationCache *cache, Specialisation *specialisati
     cache->newest = specialisation;
 }
 
+// The owner is part of the key: executors of one session see the same shapes. >> 6: allocations are aligned.
 static Specialisation **chain_of(SpecialisationCache *cache, const Executor *owner, uint64_t hash)
     REQUIRES(cache->lock) {
     return &cache->table[(hash ^ ((uintptr_t)owner >> 6)) & cache->mask];
@@ -95,6 +102,7 @@ static void link_all(SpecialisationCache *cache, Executor *executor, Specialisat
     link_newest(cache, specialisation);
 }
 
+// The cache's reference goes; steps that run it hold their own and look at `dropped` when they end.
 static void drop(SpecialisationCache *cache, Specialisation *specialisation) REQUIRES(cache->lock) {
     Specialisation **link = chain_of(cache, specialisation->owner, specialisation->hash);
     while (*link != specialisation)
@@ -112,8 +120,9 @@ static void drop(SpecialisationCache *cache, Specialisation *specialisation) REQ
 
 // ---- keeping within the bytes
 
-// Steps that wait for their next caller let go of what was dropped; those in flight do so when they end. An executor
-// that goes comes through specialisation_cache_forget first, under the lock that is held here: so it is there.
+// Steps that wait for their next caller let go of what was dropped; those in flight do so when they end. A spare step
+// is taken like by a caller, so a caller that comes meanwhile finds another or makes one. An executor that goes comes
+// through specialisation_cache_forget first, under the lock that is held here: so it is there.
 static void release_evicted_of_idle(Executor *executor) {
     for (int i = 0; i < THREAD_PLACES; i++) {
         _Atomic(Step *) *place = &executor->spare[i].step;
@@ -126,6 +135,8 @@ static void release_evicted_of_idle(Executor *executor) {
     }
 }
 
+// An eighth more than needed, so that the next one doesn't begin anew. `keep` is the one that was just made: it stays
+// even if it alone is more than the limit, and so does the last one.
 static void make_room(SpecialisationCache *cache, const Specialisation *keep) REQUIRES(cache->lock) {
     if (cache->bytes <= cache->most)
         return;
@@ -163,6 +174,7 @@ Specialisation *specialisation_cache_find(SpecialisationCache *cache, Executor *
     while (specialisation && (specialisation->owner != executor || specialisation->hash != hash ||
                               !specialisation_fits(specialisation, executor->plan, keys)))
         specialisation = specialisation->same_hash;
+    // One at a time for an executor: the others with a miss run dynamically and find it the next time.
     *out_make = !specialisation && !executor->specialising && (!cache->pressed || ++cache->misses % ADMITTED == 0);
     executor->specialising |= *out_make;
     if (specialisation) {
@@ -185,6 +197,7 @@ void specialisation_cache_put(SpecialisationCache *cache, Executor *executor, Sp
     mutex_unlock(&cache->lock);
 }
 
+// What is dropped already doesn't count any more.
 void specialisation_cache_charge(SpecialisationCache *cache, Specialisation *specialisation, size_t bytes) {
     mutex_lock(&cache->lock);
     if (!atomic_load_explicit(&specialisation->dropped, memory_order_relaxed)) {
@@ -199,6 +212,7 @@ void specialisation_cache_forget(SpecialisationCache *cache, Executor *executor)
     mutex_lock(&cache->lock);
     while (executor->specialisations)
         drop(cache, executor->specialisations);
+    // Half empty again: new shapes are admitted without drawing lots.
     cache->pressed &= cache->bytes > cache->most / 2;
     mutex_unlock(&cache->lock);
 }

@@ -1,4 +1,8 @@
 // Step — see step.h: taking, giving back and fetching.
+//
+// A step is private to its caller from step_take to step_give_back, so nothing in it is atomic. Between calls it waits
+// in the executor's spare places with its arrays, memory and preparations: a call of known shapes allocates nothing but
+// what escapes.
 #include "run/step.h"
 
 #include <stdlib.h>
@@ -35,11 +39,14 @@ Status *step_new(Executor *executor, Step **out) {
     return OK;
 }
 
+// Without clearing the rest of the slot: it is filled before it is read.
 static void empty_slot(Step *step, int32_t slot) {
     buffer_release(step->slots[slot].buffer);
     step->slots[slot].buffer = NULL;
 }
 
+// By the way in which the step ran: only slots that may hold a buffer are touched, which matters for plans of thousands
+// of nodes.
 void step_empty(Step *step) {
     const Plan *plan = step->plan;
     const Bound *bound = step->bound;
@@ -65,6 +72,7 @@ void step_free(Step *step) {
         prepared_clear(&step->prepared[i]);
     step_free_propagation(step);
     step_free_loops(step);
+    step_free_clusters(step);
     step_free_bounds(step);
     for (int32_t m = 0; step->memories && m < plan->n_memories; m++)
         buffer_release(step->memories[m].buffer);
@@ -74,6 +82,7 @@ void step_free(Step *step) {
 
 // ---- spare steps: one for each thread that calls, so that callers of one executor don't meet
 
+// By exchange: whoever gets the step owns it. Its own place first, whose line is in this core's cache.
 static Step *take_spare(Executor *executor, int place) {
     Step *step = atomic_exchange_explicit(&executor->spare[place].step, NULL, memory_order_acquire);
     // More callers than places, or a first call: whose owner isn't running may lend its step.
@@ -83,6 +92,7 @@ static Step *take_spare(Executor *executor, int place) {
     return step;
 }
 
+// Where all places are taken there were more callers than places: this step is one too many.
 static void put_spare(Step *step) {
     Executor *executor = step->executor;
     int place = step->options->place;
@@ -134,6 +144,7 @@ static void step_give_back(Step *step) {
 
 // ---- feeding and fetching
 
+// A slot without a producer is a feed's, which is the host's.
 Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out) {
     const Tensor *slot = &step->slots[end->slot];
     const PlanSlot *info = &step->plan->slots[end->slot];
@@ -150,7 +161,9 @@ Status *step_copy_fetch(const Step *step, const PlanEnd *end, Tensor *out) {
     return status;
 }
 
-// A fetched value is its client's alone, who may write into it: what others hold too is copied.
+// A fetched value is its client's alone, who may write into it: what others hold too is copied, and so is what isn't
+// plain host memory of its own (a part of a larger buffer, a library's layout, a buffer by whose stamp a kernel knows
+// packed weights again).
 static Status *fetch_one(Step *step, const PlanEnd *end, Tensor *out) {
     Tensor *slot = &step->slots[end->slot];
     if (!slot->data)
@@ -180,6 +193,7 @@ static Status *step_fetch(Step *step, Tensor *out_fetches) {
     return OK;
 }
 
+// Devices with a queue report errors late; the step's own error came first and stays.
 Status *step_sync(const Step *step, Status *status) {
     const Plan *plan = step->plan;
     for (int32_t i = 0; i < plan->n_queues; i++) {
@@ -194,6 +208,8 @@ Status *step_sync(const Step *step, Status *status) {
 
 // ---- partial runs
 
+// Before the part begins: asking for what can't come is an error here, not a hang. One walk forwards over the list, in
+// which each node learns of one feed that it waits for. TensorFlow's message says the same.
 Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *feeds, Tensor *const *fetches) {
     const Plan *plan = step->plan;
     AUTO(arena) Arena arena = {0};
@@ -215,6 +231,7 @@ Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *
     return OK;
 }
 
+// What is fetched is taken after the sync: a kernel of a queue may not have written it before.
 Status *step_run(Executor *executor, const StepOptions *options, const Tensor *const *feeds, Tensor *out_fetches) {
     Step *step;
     TRY(step_take(executor, options, &step));

@@ -59,6 +59,7 @@ struct Step {
     bool sees;                // of a loop's body: what can't be told beforehand is, by what was seen
     const Tensor *seen;       // the slots of an iteration that ran dynamically with such feeds; NULL: none yet
     struct LoopRun **loops;   // by plan->loops; made when they first run (run/loop.c)
+    Step **clusters;          // by plan->clusters: for the host; made when they first run (run/cluster.c)
     struct Copies *copies;    // between its memories; made by the first (run/copies.c)
     CancelWatch watch;        // ends what waits at its rendezvous, where it has one
     const struct StepOptions *options;
@@ -98,8 +99,8 @@ FALLIBLE Status *step_run_list(Step *step, const Tensor *const *feeds);
 FALLIBLE Status *step_run_propagated(Step *step, const Tensor *const *feeds);
 
 // A partial run: some feeds now, some fetches now; the rest of the step waits. NULL feeds and fetches are not part of
-// it.
-FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches);
+// it. What is started and has not ended when the fetches are there goes on; the last call waits for all.
+FALLIBLE Status *step_continue(Step *step, const Tensor *const *feeds, Tensor *const *fetches, bool last);
 // Whether the fetches can be had: INVALID_ARGUMENT where one waits for a feed that came neither earlier (`fed`, by
 // feed) nor now.
 FALLIBLE Status *step_check_part(const Step *step, const bool *fed, const Tensor *const *feeds, Tensor *const *fetches);

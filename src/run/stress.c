@@ -1,4 +1,6 @@
-// Stress — see stress.h.
+// Stress — see stress.h: rare orders made common, for tests.
+//
+// Read once from the environment; in production each question is one relaxed load and a branch.
 #include "run/stress.h"
 
 #include <sched.h>
@@ -28,6 +30,8 @@ bool stress_is_on(uint32_t what) {
     return (on & what) != 0;
 }
 
+// A counter through a finaliser (MurmurHash3's): every thread draws from one sequence, so a run with one thread
+// repeats.
 uint32_t stress_random(void) {
     uint32_t x = atomic_fetch_add_explicit(&sequence, 0x9e3779b9u, memory_order_relaxed);
     x = (x ^ (x >> 16)) * 0x85ebca6bu;
@@ -35,6 +39,7 @@ uint32_t stress_random(void) {
     return x ^ (x >> 16);
 }
 
+// Mostly a yield; now and then long enough that another thread surely runs.
 void stress_yield(void) {
     if (__builtin_expect(!stress_is_on(STRESS_YIELD), 1))
         return;

@@ -21,6 +21,7 @@ typedef struct {
     bool holds;          // the inputs, too
 } Start;
 
+// One word for the count, the waiter and the error: the last to end sees in one subtraction whether anybody sleeps.
 struct Waits {
     FutexWord word;      // how many have not ended, and the two bits below
     _Atomic(Status *) error;  // the first; later ones are dropped
@@ -33,6 +34,7 @@ struct Waits {
 #define FAILED (UINT32_C(1) << 30)
 #define COUNT (FAILED - 1)
 
+// Made at the first run and kept: kernels with pointers to inputs and outputs of their own.
 static Status *waits_new(Step *step) {
     const Plan *plan = step->plan;
     Arena *arena = &step->arena;
@@ -68,6 +70,7 @@ static Status *waits_new(Step *step) {
 
 // ---- beginning
 
+// From any thread, also within begin(). A waiter is woken by the last one only, or by one that failed.
 void waits_completed(Kernel *k, Status *status) {
     Step *step = (Step *)k->step;
     struct Waits *waits = step->waits;
@@ -101,6 +104,7 @@ static Tensor input(const Step *step, int32_t slot, const Tensor *const *feeds) 
     return step->slots[slot];
 }
 
+// The count goes up before the kernel starts: it may end, elsewhere, before start returns.
 static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     const Plan *plan = step->plan;
     const PlanNode *p = &plan->nodes[plan->starts[j].node];
@@ -126,18 +130,21 @@ static Status *begin(Step *step, int32_t j, const Tensor *const *feeds) {
     return OK;
 }
 
+// What was ready began before the list did.
 Status *run_start(Kernel *k) {
     Step *step = (Step *)k->step;
     int32_t j = step->plan->nodes[k->index].position;
     return step->waits->starts[j].begun ? OK : begin(step, j, NULL);
 }
 
+// Written only where it differs: the array is read for the next step's key.
 static void expect(struct Waits *waits, const PlanStart *from, const Start *start) {
     for (int i = 0; i < start->kernel.n_out; i++)
         if (!shape_equal(&waits->expected[from->key + i].shape, &start->out[i].shape))
             waits->expected[from->key + i].shape = start->out[i].shape;
 }
 
+// If all that was begun has ended, its shapes are this step's; if not, those of the step before are the guess.
 Status *waits_begin(Step *step, const Tensor *const *feeds, const Tensor *const **out_keys) {
     const Plan *plan = step->plan;
     if (!step->waits)
@@ -167,6 +174,7 @@ static void give_up(Step *step, const Status *status) {
 }
 
 // Until all that was begun has ended. From the first error on what goes on is cancelled; `status` is one that is known.
+// Once there is an error the deadline counts no more: kernels must have ended before their memory goes.
 static Status *wait_all(Step *step, Status *status) {
     struct Waits *waits = step->waits;
     for (;;) {
@@ -187,6 +195,7 @@ static Status *wait_all(Step *step, Status *status) {
     }
 }
 
+// Outputs that no wave has taken: the step ended early.
 static void clear(Start *start) {
     for (int i = 0; i < start->kernel.n_in && start->holds; i++)
         buffer_release(start->in[i].buffer);
@@ -217,6 +226,7 @@ Status *waits_wave(Step *step, int32_t wave, bool *out_as_expected) {
     return OK;
 }
 
+// On success every wave has waited, and there is nothing to do but clear.
 Status *waits_end(Step *step, Status *status) {
     struct Waits *waits = step->waits;
     if (!waits)

@@ -1,4 +1,8 @@
-// Bind — see bind.h.
+// Bind — see bind.h: the states of nodes, which outlive plans.
+//
+// One table by the name of a state (a node's own, or the shared one that plan_state_name gives): where its node was
+// placed first, and what its op's `open` made. Both belong to the session: a variable that two plans hold is one, and a
+// random stream goes on whichever plan draws from it, as in TensorFlow.
 #include "session/bind.h"
 
 #include <stdlib.h>
@@ -20,6 +24,7 @@ static NodeStates *of_opener(StateOpener *opener) {
     return (NodeStates *)((char *)opener - offsetof(NodeStates, opener));
 }
 
+// Entries never go before the session does: executors hold pointers to the states.
 static NodeState *find_or_add(NodeStates *states, Str name) REQUIRES(states->lock) {
     NodeState *state = map_find(&states->states, name);
     if (state)
@@ -31,6 +36,7 @@ static NodeState *find_or_add(NodeStates *states, Str name) REQUIRES(states->loc
 
 // ---- where nodes were placed
 
+// Asked by placement, which runs under the graph's lock: this lock is taken inside of that one and alone.
 static const Device *device_of(const PlacementRecord *placed, Str node) {
     NodeStates *states = of_placed(placed);
     mutex_lock(&states->lock);
@@ -40,6 +46,7 @@ static const Device *device_of(const PlacementRecord *placed, Str node) {
     return device;
 }
 
+// The first placement stays. Plans of loops hold nodes that the plan around them doesn't list.
 static Status *record(NodeStates *states, const Plan *plan) REQUIRES(states->lock) {
     for (int32_t i = 0; i < plan->n_nodes; i++) {
         const Binding *binding = &plan->nodes[i].binding;
@@ -57,6 +64,8 @@ static Status *record(NodeStates *states, const Plan *plan) REQUIRES(states->loc
             TRY(record(states, loop->lasting));
         TRY(record(states, loop->body));
     }
+    for (int32_t i = 0; i < plan->n_clusters; i++)
+        TRY(record(states, plan->clusters[i].host));
     return OK;
 }
 
@@ -69,7 +78,8 @@ Status *node_states_record(NodeStates *states, const Plan *plan) {
 
 // ---- states
 
-// What a checkpoint kept takes the place of what open made.
+// What a checkpoint kept (a random stream's counter) takes the place of what open made. It may come before the node is
+// opened, or after.
 static Status *take_lasting(NodeState *state, Str name) {
     Str bytes = state->lasting;
     if (!bytes.n)
@@ -88,6 +98,8 @@ static Status *open_state(const NodeStates *states, NodeState *state, const Node
     Opening opening = {.node = node, .name = plan_state_name(node), .resources = states->resources, .state = room};
     Status *status = op->open(&opening);
     if (status) {
+        if (op->close)
+            op->close(room);
         free(room);
         return node_error(node, status);
     }
@@ -96,7 +108,7 @@ static Status *open_state(const NodeStates *states, NodeState *state, const Node
     return take_lasting(state, node->name);
 }
 
-// At the first question.
+// At the first question, under the lock: two plans that are bound at the same time open a state once.
 static Status *open_node(StateOpener *opener, const Node *node, void **out) {
     NodeStates *states = of_opener(opener);
     mutex_lock(&states->lock);
@@ -118,6 +130,7 @@ Status *bind_plan(NodeStates *states, Plan *plan, SpecialisationCache *cache, Ex
 
 // ---- what lasts
 
+// Length, then bytes. The format is of this library alone and stays on machines of one byte order.
 static void put(Text *out, Str bytes) {
     uint32_t n = (uint32_t)bytes.n;
     text_add(out, (Str){(const char *)&n, sizeof n});
@@ -129,6 +142,7 @@ static bool get(Cursor *from, Str *out) {
     return cursor_fixed32(from, &n) && cursor_bytes(from, n, out);
 }
 
+// Also what was loaded and not opened yet: a job that resumes and saves before it has used a node must not lose it.
 Status *node_states_save(NodeStates *states, Text *out) {
     size_t at = 0;
     Str key;
@@ -178,6 +192,7 @@ void node_states_init(NodeStates *states, struct ResourceTable *resources) {
     mutex_init(&states->lock);
 }
 
+// No step runs any more.
 void node_states_clear(NodeStates *states) {
     size_t at = 0;
     Str key;

@@ -1,5 +1,7 @@
 // Bind test — plans that are made without a session, and run by executors of their own.
 #include "base/suite_test.h"
+#include "graph/shapes.h"
+#include "kernel/kernel.h"
 #include "plan/pass.h"
 #include "resource/resource.h"
 #include "session/bind.h"
@@ -134,6 +136,43 @@ START_TEST(binding_fails_and_leaves_nothing) {
 }
 END_TEST
 
+static int closed;
+
+static Status *half_open(Opening *o) {
+    *(void **)o->state = malloc(1);
+    FAIL(DATA_LOSS, "half of it is there");
+}
+static void half_close(void *state) {
+    closed++;
+    free(*(void **)state);
+}
+static Status *half_run(Kernel *k) {
+    (void)k;
+    return OK;
+}
+
+// What was opened by half is closed, by the machine.
+START_TEST(what_fails_to_open_is_closed) {
+    static const KernelRow rows[] = {{DT_INVALID, half_run}, {DT_INVALID, NULL}};
+    static const Op op = {.signature = "OpensByHalf() -> x: float; stateful", .shape = shape_scalar, .open = half_open,
+                          .close = half_close, .state_size = sizeof(void *), .cpu = rows};
+    const OpType *type;
+    GOOD(op_register(&op, &type));
+    Formula *f = &formula;
+    Output x = formula_op(f, "OpensByHalf", NULL, 0, NULL);
+    GOOD(f->status);
+    Plan *plan = plan_of(&(StepSignature){.fetches = &x, .n_fetches = 1}, NULL);
+    Executor *executor = NULL;
+    for (int i = 1; i <= 2; i++) {
+        Status *status = bind_plan(&workers[0].states, plan, workers[0].cache, &executor);
+        ck_assert_int_eq(status_code(status), DATA_LOSS);
+        status_free(status);
+        ck_assert_int_eq(closed, i);
+    }
+    plan_release(plan);
+}
+END_TEST
+
 static const char *device_of_variable(const Plan *plan) {
     for (int32_t i = 0; i < plan->n_nodes; i++)
         if (str_is(plan->nodes[i].binding.node->type->name, "VariableV2"))
@@ -207,6 +246,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_plan_runs_wherever_it_is_bound);
     tcase_add_test(tests, binding_fails_and_leaves_nothing);
+    tcase_add_test(tests, what_fails_to_open_is_closed);
     tcase_add_test(tests, state_stays_where_it_was_placed);
     tcase_add_test(tests, a_master_places_and_a_worker_plans);
     suite_add_tcase(suite, tests);

@@ -1,4 +1,8 @@
 // Calls — see calls.h. A function called with the same attributes runs the same plan.
+//
+// Called are functions that expansion left alone: recursive ones, those that kernels call (data sets map by one), and
+// those that a client calls. The body is inlined into a graph of its own, whose arguments are fed and whose results are
+// fetched, and is planned as any step's graph.
 #include "session/calls.h"
 
 #include <stdlib.h>
@@ -57,6 +61,7 @@ static Status *find_arguments(const Graph *graph, int n, Output *arguments) {
     return OK;
 }
 
+// Effects of the body that no result needs are targets: a function is done when everything in it is.
 static Status *make_plan(Calls *calls, const Wanted *wanted, Call *call, Plan **out) {
     const Function *function = function_find(calls->graph, wanted->name->name);
     NEED(function, NOT_FOUND, "it is not in the library");
@@ -78,6 +83,7 @@ static Status *make_plan(Calls *calls, const Wanted *wanted, Call *call, Plan **
     return status;
 }
 
+// The library may grow meanwhile: it is the session's graph's, so that is locked while the body is copied and planned.
 static Status *call_make(Calls *calls, const Wanted *wanted, Call *call) {
     Plan *plan;
     if (calls->graph_lock)
@@ -91,6 +97,8 @@ static Status *call_make(Calls *calls, const Wanted *wanted, Call *call) {
     return status;
 }
 
+// The lock is held while a plan is made: who calls the same function waits for it instead of making it twice. The key
+// is the name and the attributes as text, in the order given.
 static Status *find_call(Calls *calls, const Wanted *wanted, Call **out) REQUIRES(calls->lock) {
     AUTO(text) Text key = {0};
     text_add(&key, wanted->name->name);
@@ -120,6 +128,7 @@ static Status *check(const Plan *plan, const Wanted *wanted, const Tensor *argum
     NEED(plan->n_feeds == wanted->n_arguments && plan->n_fetches == wanted->n_results, INVALID_ARGUMENT,
          "function '%.*s' has %d arguments and %d results, but is called with %d and %d", STR_ARGS(wanted->name->name),
          plan->n_feeds, plan->n_fetches, wanted->n_arguments, wanted->n_results);
+    // A kernel computed these; a wrong type would be read as another's memory.
     for (int i = 0; i < plan->n_feeds; i++)
         NEED(arguments[i].dtype == plan->feeds[i].dtype, INVALID_ARGUMENT,
              "argument %d of function '%.*s' is of type %s, but was given a %s", i, STR_ARGS(wanted->name->name),
@@ -127,6 +136,8 @@ static Status *check(const Plan *plan, const Wanted *wanted, const Tensor *argum
     return OK;
 }
 
+// The call is a step of its own within its caller's: its cancellation, deadline, trace and id. `depth` bounds recursion
+// before the thread's stack does.
 static Status *run_call(const Caller *caller, const StepContext *context, const FuncRef *function,
                         const Tensor *arguments, int n_arguments, Tensor *out_results, int n_results) {
     Calls *calls = (Calls *)caller;

@@ -1,4 +1,7 @@
 // SessionConfig — what of a ConfigProto the session obeys.
+//
+// Fields that say nothing here (GPU options, graph options of grappler) are accepted and ignored, so that a client's
+// configuration works as it is. Device counts of types that this process doesn't have are dropped.
 #include "graph/graph_def.h"
 #include "plan/pass.h"
 #include "proto/messages.h"

@@ -1,4 +1,8 @@
-// LocalSession — see local.h.
+// LocalSession — see local.h: runs steps of one process.
+//
+// The path of a call that was made before takes no lock: it enters the readers' count (epoch-based reclamation), finds
+// the plan in a table by the arrays as they stand, and runs. Locks are for the first call of a signature. Order:
+// session lock, then the graph's; the plan's own are the executor's.
 #include "session/local_internal.h"
 
 #include <stdlib.h>
@@ -6,6 +10,7 @@
 #include "base/trim.h"
 #include "kernel/background.h"
 #include "run/stress.h"
+#include "run/trace.h"
 #include "tensor/blocks.h"
 #include "thread/place.h"
 #include "thread/pool.h"
@@ -21,7 +26,8 @@ static PlanOptions plan_options(LocalSession *session, bool partial) {
     };
 }
 
-// A graph may have come to hold nodes of one name (graph->twice): TensorFlow's sessions refuse to take them in.
+// A graph may have come to hold nodes of one name (graph->twice): imports allow it, TensorFlow's sessions refuse to
+// take them in, with these messages. `n_seen` tells nodes of before from those that came since.
 static Status *check_names(const LocalSession *session) {
     const Graph *graph = session->graph;
     if (__builtin_expect(!graph->twice, 1))
@@ -68,7 +74,8 @@ Status *local_session_bind(LocalSession *session, const StepSignature *signature
     return status;
 }
 
-// Between changes: an import or a gradient that fails, or adds nothing but nodes, takes its edits back.
+// The graph's count of edits, read between changes (under its lock): an import or a gradient that fails, or adds
+// nothing but nodes, takes its edits back, and plans shall survive that.
 static uint64_t settled_edit(const LocalSession *session, size_t *out_bytes) {
     if (session->graph_lock)
         mutex_lock(session->graph_lock);
@@ -79,6 +86,7 @@ static uint64_t settled_edit(const LocalSession *session, size_t *out_bytes) {
     return edit;
 }
 
+// Looks again under the lock: another thread may have made it meanwhile.
 static Status *find_or_make(LocalSession *session, const StepSignature *signature, uint64_t hash, const PlanEntry **out)
     REQUIRES(session->lock) {
     // A changed attribute or edge voids every plan; who runs one now may go on with it.
@@ -103,7 +111,8 @@ static Status *find_or_make(LocalSession *session, const StepSignature *signatur
     return status;
 }
 
-// The result is there as long as the step that holds the ticket reads.
+// The result is there as long as the step that holds the ticket reads. The edit is compared without the graph's lock:
+// who edits a graph while steps run on it gets the old plan or the new, as in TensorFlow.
 static Status *find_entry(LocalSession *session, const StepSignature *signature, int place, Ticket ticket,
                             const PlanEntry **out) {
     uint64_t hash = signature_hash(signature);
@@ -122,8 +131,8 @@ static Status *find_entry(LocalSession *session, const StepSignature *signature,
 
 // ---- steps
 
-// The last step of a closed session may see the session freed as soon as it is counted out: it touches nothing after
-// that.
+// Counts the step out. The last step of a closed session may see the session freed as soon as it is counted out: it
+// touches nothing after that, so it counts and tells under the lock, which who frees holds while it looks.
 void local_session_end(LocalSession *session, int place, Ticket ticket) {
     if (__builtin_expect(!atomic_load_explicit(&session->closed, memory_order_acquire), 1)) {
         readers_end(&session->readers, place, ticket);
@@ -144,6 +153,7 @@ Status *local_session_begin(LocalSession *session, int place, Ticket *out) {
     FAIL(CANCELLED, "Session has been closed.");
 }
 
+// TensorFlow's own check; shapes are checked by nodes, or not at all.
 static Status *check_feeds(const Plan *plan, const StepSignature *signature, const Tensor *const *feeds) {
     for (int i = 0; i < plan->n_feeds; i++)
         NEED(feeds[i]->dtype == plan->feeds[i].dtype, INVALID_ARGUMENT,
@@ -158,9 +168,12 @@ int64_t local_session_deadline(const LocalSession *session, const RunSettings *s
     return ms > 0 && ms < most ? clock_now() + ms * CLOCK_MS : NO_DEADLINE;
 }
 
-// A step that may take as long as the world outside holds what it runs, so that nothing that is taken out waits for it.
+// A step that may take as long as the world outside (a queue, control flow) holds what it runs by a count, so that
+// nothing that is taken out waits for it. A short one is held by its ticket, without a write that other threads see.
 static Status *run_entry(LocalSession *session, const PlanEntry *entry, const StepOptions *options, Ticket *ticket,
                         const Tensor *const *feeds, Tensor *out) {
+    if (__builtin_expect(options->trace != NULL, 0))
+        trace_add_plan(options->trace, entry->plan);
     if (__builtin_expect(!entry->plan->propagated && !entry->plan->waits, 1))
         return step_run(entry->executor, options, feeds, out);
     Executor *executor = executor_retain(entry->executor);
@@ -170,7 +183,8 @@ static Status *run_entry(LocalSession *session, const PlanEntry *entry, const St
     return status;
 }
 
-// A call that shares the plan of another order: its arrays in that order, and its results back in its own.
+// A call that shares the plan of another order: its arrays in that order, and its results back in its own. What it
+// reads of the entry is copied before the step, which may stop holding the entry.
 static Status *run_reordered(LocalSession *session, const PlanEntry *entry, const StepOptions *options, Ticket *ticket,
                              const Tensor *const *feeds, Tensor *out) {
     AUTO(arena) Arena arena = {0};
@@ -199,6 +213,7 @@ static Status *run_step(LocalSession *session, const StepSignature *signature, c
     options.deadline = local_session_deadline(session, settings);
     options.trace = settings->trace;
     options.place = place;
+    // The client's cancellation becomes a child of the session's, so that closing ends this step, too.
     if (__builtin_expect(settings->cancellation != NULL, 0)) {
         cancellation_adopt(settings->cancellation, &session->cancellation);
         options.parent = settings->cancellation;
@@ -226,6 +241,7 @@ static Status *call(Session *session, const FuncRef *function, const RunSettings
     int place = thread_place();
     Ticket ticket;
     TRY(local_session_begin(local, place, &ticket));
+    // Nothing in the table of plans is read from here on.
     readers_stop_reading(&local->readers, place, &ticket);  // the plans of functions stay
     StepContext context = {.cancellation = &local->cancellation, .deadline = local_session_deadline(local, settings),
                            .trace = settings->trace};
@@ -264,7 +280,7 @@ PlansUse local_session_plans_use(Session *session) {
     return use;
 }
 
-// Steps see the graph as it is.
+// Steps see the graph as it is: client and session share it. For a remote session this sends what is new.
 static Status *extend(Session *session) {
     (void)session;
     return OK;
@@ -286,6 +302,7 @@ static Status *list_devices(Session *session, Arena *arena, SessionDevice **out,
 
 // ---- life
 
+// 0 threads: as many as the process may have. inter_threads < 0 means that in TensorFlow, too (no pool of its own).
 static Status *fill(LocalSession *session, const SessionConfig *config) {
     if (config->environment)
         session->environment = worker_environment_retain(config->environment);
@@ -312,6 +329,7 @@ static Status *fill(LocalSession *session, const SessionConfig *config) {
     return plan_table_init(&session->plans, &session->readers);
 }
 
+// New steps are refused, those in flight are cancelled; freeing waits for them.
 static void close_session(Session *session) {
     LocalSession *local = local_session_of(session);
     if (atomic_exchange(&local->closed, true))
@@ -325,7 +343,8 @@ static void close_session(Session *session) {
 static void free_session(Session *session) {
     LocalSession *local = local_session_of(session);
     close_session(session);
-    // A step that ended while the session was being closed tells nobody: look again now and then.
+    // A step that ended just while the session was being closed saw it open and tells nobody: look again each
+    // millisecond.
     mutex_lock(&local->lock);
     for (int i = 0; i < THREAD_PLACES; i++)
         while (readers_in_flight(&local->readers, i))
@@ -333,6 +352,7 @@ static void free_session(Session *session) {
     mutex_unlock(&local->lock);
     if (local->calls.caller.background)
         background_wait(local->calls.caller.background);
+    // Plans of large graphs are many small blocks, which the C library keeps: they are given back to the system.
     size_t bytes = local->plans.bytes;
     plan_table_clear(&local->plans);
     background_release(local->calls.caller.background);

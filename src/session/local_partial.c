@@ -1,22 +1,23 @@
 // Partial runs of a local session — one step in several calls; see session.h.
+//
+// The step is planned for all feeds and fetches of the set-up and propagated: what can run with the feeds so far runs
+// in each call. It keeps its ticket from set-up to end, so the session isn't freed under it.
 #include <stdlib.h>
 
 #include "session/local_internal.h"
+#include "session/partial_ends.h"
 #include "thread/place.h"
 
 typedef struct {
     PartialRun run;        // first: what clients hold
     LocalSession *session;
-    StepSignature signature;
+    PartialEnds ends;
     Executor *executor;
     Step *step;
     StepOptions options;
     Ticket ticket;
     Arena arena;
     bool over;
-    const Tensor **feeds;  // by feed of the whole: of the call at hand
-    Tensor **fetches;
-    bool *fed, *fetched;   // by earlier calls
     Mutex lock;            // one call at a time
 } LocalPartialRun;
 
@@ -24,14 +25,11 @@ static LocalPartialRun *run_of(PartialRun *run) {
     return (LocalPartialRun *)run;
 }
 
+// No deadline for the whole: each call has its own.
 static Status *partial_fill(LocalPartialRun *run, const StepSignature *signature) {
-    TRY(signature_copy(&run->arena, signature, &run->signature));
-    run->feeds = ARENA_ARRAY(&run->arena, const Tensor *, signature->n_feeds);
-    run->fetches = ARENA_ARRAY(&run->arena, Tensor *, signature->n_fetches);
-    run->fed = ARENA_ARRAY(&run->arena, bool, signature->n_feeds);
-    run->fetched = ARENA_ARRAY(&run->arena, bool, signature->n_fetches);
-    NEED_MEMORY(run->feeds && run->fetches && run->fed && run->fetched);
+    TRY(partial_ends_init(&run->ends, &run->arena, signature));
     TRY(local_session_bind(run->session, signature, true, &run->executor));
+    // The thread of the set-up has the ticket; later calls may come from others.
     int place = run->options.place;
     run->options = run->session->options;
     run->options.deadline = NO_DEADLINE;
@@ -62,55 +60,24 @@ Status *local_partial_begin(Session *any, const StepSignature *signature, Partia
     return status;
 }
 
-static int find_end(const Output *ends, int n, Output edge) {
-    for (int i = 0; i < n; i++)
-        if (output_equal(ends[i], edge))
-            return i;
-    return -1;
-}
-
-// What the call gives and wants, by the edges of the whole. Nothing has happened yet: a call that is refused may be
-// made again.
+// A call that is refused has done nothing, and may be made again.
 static Status *check_part(LocalPartialRun *run, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
-    const StepSignature *whole = &run->signature;
+    PartialEnds *ends = &run->ends;
     NEED(!run->over, FAILED_PRECONDITION, "this partial run has ended");
-    memset(run->feeds, 0, (size_t)whole->n_feeds * sizeof *run->feeds);
-    memset(run->fetches, 0, (size_t)whole->n_fetches * sizeof *run->fetches);
-    for (int i = 0; i < part->n_feeds; i++) {
-        int at = find_end(whole->feeds, whole->n_feeds, part->feeds[i]);
-        NEED(at >= 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): was not among the feeds of the set-up",
-             NODE_ARGS(part->feeds[i].node));
-        NEED(!run->fed[at] && !run->feeds[at], INVALID_ARGUMENT, "{{node %.*s}} (%.*s): output %d has already been fed",
-             NODE_ARGS(part->feeds[i].node), part->feeds[i].index);
-        NEED(feeds[i]->dtype == run->executor->plan->feeds[at].dtype, INVALID_ARGUMENT,
-             "{{node %.*s}} (%.*s): is of type %s, but was fed a %s", NODE_ARGS(part->feeds[i].node),
-             dtype_name(run->executor->plan->feeds[at].dtype), dtype_name(feeds[i]->dtype));
-        run->feeds[at] = feeds[i];
-    }
-    for (int i = 0; i < part->n_fetches; i++) {
-        int at = find_end(whole->fetches, whole->n_fetches, part->fetches[i]);
-        NEED(at >= 0, INVALID_ARGUMENT, "{{node %.*s}} (%.*s): was not among the fetches of the set-up",
-             NODE_ARGS(part->fetches[i].node));
-        NEED(!run->fetched[at] && !run->fetches[at], INVALID_ARGUMENT,
-             "{{node %.*s}} (%.*s): output %d has already been fetched", NODE_ARGS(part->fetches[i].node),
-             part->fetches[i].index);
-        run->fetches[at] = &out[i];
-    }
-    return step_check_part(run->step, run->fed, run->feeds, run->fetches);
+    TRY(partial_ends_take(ends, part, feeds, out));
+    return step_check_part(run->step, ends->fed, ends->feeds, ends->fetches);
 }
 
+// After an error the step is over: some of its nodes will never run.
 Status *local_partial_run(PartialRun *partial, const StepSignature *part, const Tensor *const *feeds, Tensor *out) {
     LocalPartialRun *run = run_of(partial);
     mutex_lock(&run->lock);
     Status *status = check_part(run, part, feeds, out);
     if (!status) {
         run->step->context.deadline = local_session_deadline(run->session, &run_settings_default);
-        status = step_continue(run->step, run->feeds, run->fetches);
+        status = step_continue(run->step, run->ends.feeds, run->ends.fetches, partial_ends_last(&run->ends));
         run->over = status != OK;
-        for (int i = 0; i < run->signature.n_feeds; i++)
-            run->fed[i] |= run->feeds[i] != NULL;
-        for (int i = 0; i < run->signature.n_fetches; i++)
-            run->fetched[i] |= run->fetches[i] != NULL;
+        partial_ends_done(&run->ends);
     }
     mutex_unlock(&run->lock);
     return status;

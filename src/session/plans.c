@@ -1,4 +1,9 @@
 // PlanTable — see plans.h: open addressing by the hash of the call's arrays; sets of edges by chains.
+//
+// Readers walk the slots without a lock while a writer, who holds the session's, changes them: entries are put in and
+// taken out by one atomic store, a table that is full is replaced by a larger one, and what is taken out is freed when
+// every reader that could have seen it has ended (epoch-based reclamation, Readers). An emptied place keeps a mark, so
+// that probing goes on behind it.
 #include "session/plans.h"
 
 #include <stdlib.h>
@@ -21,6 +26,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash ^ (hash >> 29);
 }
 
+// In the order of the arrays: comparing what the client passed as it stands is what makes the lookup cheap.
 uint64_t signature_hash(const StepSignature *s) {
     uint64_t hash = (uint64_t)s->n_feeds * 31 + (uint64_t)s->n_fetches * 7 + (uint64_t)s->n_targets;
     for (int i = 0; i < s->n_feeds; i++)
@@ -32,7 +38,8 @@ uint64_t signature_hash(const StepSignature *s) {
     return hash;
 }
 
-// The same for every order of the arrays.
+// The same for every order of the arrays: a sum. Feeds, fetches and targets begin with different numbers, so that an
+// edge fed is not the same as one fetched.
 static uint64_t set_hash_of(const StepSignature *s) {
     uint64_t sum = 0;
     for (int i = 0; i < s->n_feeds; i++)
@@ -96,6 +103,8 @@ static void slots_put(PlanSlots *slots, PlanEntry *entry) {
     atomic_store_explicit(&slots->entry[i & slots->mask], entry, memory_order_release);
 }
 
+// Sequentially consistent, like the load in plan_table_find: with readers_begin's increment that decides whether a
+// reader saw the entry or its successor sees the reader.
 static void slots_take(PlanSlots *slots, const PlanEntry *entry) {
     size_t i = entry->hash;
     while (atomic_load_explicit(&slots->entry[i & slots->mask], memory_order_relaxed) != entry)
@@ -103,6 +112,7 @@ static void slots_take(PlanSlots *slots, const PlanEntry *entry) {
     atomic_store(&slots->entry[i & slots->mask], &emptied);
 }
 
+// Readers may walk the old array: it waits with the entries.
 static void retire_slots(PlanTable *table) {
     PlanSlots *slots = atomic_load(&table->slots);
     slots->next = table->collected.slots;
@@ -125,6 +135,7 @@ static Status *slots_reserve(PlanTable *table) {
     return OK;
 }
 
+// Open addressing with linear probing; the table is at most half full, so probing ends at an empty place.
 const PlanEntry *plan_table_find(PlanTable *table, uint64_t hash, const StepSignature *signature) {
     // Sequential order: see readers_begin.
     const PlanSlots *slots = atomic_load(&table->slots);
@@ -147,6 +158,7 @@ const PlanEntry *plan_table_find(PlanTable *table, uint64_t hash, const StepSign
 
 // ---- sets of edges
 
+// Only entries with a plan of their own are in sets; these tables are the writer's alone and may be freed at once.
 static Status *sets_reserve(PlanTable *table) {
     if (table->n < table->n_sets)
         return OK;
@@ -175,6 +187,7 @@ static void set_take(PlanTable *table, const PlanEntry *entry) {
 
 // ---- life
 
+// A shared plan's executor belongs to the entry that it is shared from (`like`).
 static void entry_free(PlanEntry *entry) {
     if (!entry->like)
         executor_release(entry->executor);
@@ -215,6 +228,7 @@ static void retire_entry(PlanTable *table, PlanEntry *entry) {
     table->n_retired++;
 }
 
+// All at once, by a new empty array: the graph has changed.
 Status *plan_table_void(PlanTable *table) {
     PlanSlots *slots;
     TRY(slots_new(FIRST_ROOM, &slots));
@@ -236,6 +250,8 @@ void plan_table_clear(PlanTable *table) {
     free(atomic_load(&table->slots));
 }
 
+// Two batches take turns: `awaited` waits until each place where readers count was seen empty once; what is taken out
+// meanwhile collects for the next. Two rounds, since the first may end the one and begin the other.
 void plan_table_tidy(PlanTable *table, int place, Ticket ticket) {
     for (int round = 0; round < 2; round++) {
         if (!table->awaited.entries && !table->awaited.slots) {
@@ -257,6 +273,7 @@ typedef struct {
     uint32_t used;  // as it was: readers go on
 } LastUse;
 
+// Of a copy: the values change while qsort runs, which would be undefined.
 static int by_use(const void *a, const void *b) {
     uint32_t x = ((const LastUse *)a)->used, y = ((const LastUse *)b)->used;
     return (x > y) - (x < y);
@@ -269,7 +286,8 @@ static void take_out(PlanTable *table, PlanEntry *entry) {
     retire_entry(table, entry);
 }
 
-// Down to seven eighths of what is allowed, so that it isn't done anew for each plan. The newest stay, as does `made`.
+// Down to seven eighths of what is allowed, so that it isn't done anew for each plan. The longest unused go; the newest
+// stay, as does `made`. Calls that share a plan go with it.
 static void keep_bound(PlanTable *table, const PlanEntry *made) {
     if (table->bytes <= table->most || table->n <= PLANS_KEPT)
         return;
@@ -322,6 +340,7 @@ static Status *reserve(PlanTable *table) {
     return sets_reserve(table);
 }
 
+// The clock ticks with each new plan; `used` is the tick at which an entry was found last.
 static void put(PlanTable *table, PlanEntry *entry) {
     uint32_t now = atomic_load_explicit(&table->clock, memory_order_relaxed) + 1;
     atomic_store_explicit(&table->clock, now, memory_order_relaxed);
@@ -365,6 +384,7 @@ typedef struct {
     int32_t index, at;
 } Place;
 
+// With the place as the last key, so that an edge fetched twice pairs in a fixed way.
 static int by_edge(const void *a, const void *b) {
     const Place *x = a, *y = b;
     if (x->node != y->node)
@@ -381,8 +401,8 @@ static void sort_edges(const Output *edges, int n, Place *out) {
         qsort(out, (size_t)n, sizeof *out, by_edge);
 }
 
-// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges. Room for 2 n
-// places.
+// at[i]: where `from` has what `to` has at i, each used once. False where they are not the same edges. Sorted and
+// compared side by side; room for 2 n places.
 static bool match_edges(const Output *from, const Output *to, int n, Place *room, int32_t *at) {
     Place *a = room, *b = room + n;
     sort_edges(from, n, a);
@@ -411,6 +431,7 @@ static bool match_targets(const StepSignature *a, const StepSignature *b, Place 
     return true;
 }
 
+// Leaves *out as it is where it turns out that only the hashes are equal.
 static Status *share_with(PlanTable *table, PlanEntry *like, uint64_t hash, const StepSignature *call,
                           const PlanEntry **out) {
     AUTO(arena) Arena arena = {0};

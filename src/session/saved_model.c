@@ -1,4 +1,8 @@
-// SavedModel — see saved_model.h.
+// SavedModel — see saved_model.h: reading the file, choosing a meta graph by its tags, restoring variables and running
+// the initializer, in TensorFlow's order and with its errors.
+//
+// Only the chosen meta graph is decoded: a file may hold several, each with all its functions. The graph's bytes are
+// kept as they are, for the importer.
 #include "session/saved_model.h"
 
 #include <errno.h>
@@ -12,6 +16,7 @@
 // ---------------------------------------- the file
 
 // All of it, followed by a NUL.
+// "e": not inherited by a child process of the client.
 static Status *read_file(Arena *arena, const char *path, Str *out) {
     FILE *file = fopen(path, "re");
     NEED(file, code_from_errno(errno), "can't open %s", path);
@@ -58,6 +63,7 @@ static Status *read_model(SavedModel *model, Str *out) {
 
 // ---------------------------------------- the meta graph
 
+// The set must be equal, not a subset, as in TensorFlow: {serve} doesn't choose {serve, gpu}.
 static bool tags_match(const MetaGraphDef_MetaInfoDef *info, const char *const *tags, int n_tags) {
     size_t n = info ? info->tags.n : 0;
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +83,7 @@ static bool tags_match(const MetaGraphDef_MetaInfoDef *info, const char *const *
     return true;
 }
 
-// The last bytes of a field in a message, undecoded.
+// The last bytes of a field in a message, undecoded: in the wire format the last of several counts.
 static Str find_field(Str message, uint32_t wanted) {
     Cursor c = cursor_of(message.p, message.n);
     uint32_t field;
@@ -89,7 +95,8 @@ static Str find_field(Str message, uint32_t wanted) {
     return found;
 }
 
-// Whether the field at which reading failed says that more bytes follow than do.
+// Whether the field at which reading failed says that more bytes follow than do. TensorFlow tells a file that is cut
+// off (OUT_OF_RANGE) from one that is no message (DATA_LOSS).
 static bool ends_early(Cursor c) {
     uint64_t tag, size;
     if (!cursor_varint(&c, &tag))
@@ -129,6 +136,7 @@ static Status *choose(SavedModel *model, Str file, const char *const *tags, int 
 
 // ---------------------------------------- what TensorFlow refuses before it imports
 
+// What TensorFlow refuses in a loaded model, by its messages: a Const that couldn't be made.
 static Status *check_node(const NodeDef *node) {
     if (!str_is(node->op, "Const"))
         return OK;
@@ -205,6 +213,7 @@ typedef struct {
     int n, room;
 } Feeds;
 
+// "name:0" is a tensor, "name" an operation; models have both.
 static Str node_of(Str tensor_name) {
     const char *colon = tensor_name.n ? memchr(tensor_name.p, ':', tensor_name.n) : NULL;
     return colon ? (Str){tensor_name.p, (size_t)(colon - tensor_name.p)} : tensor_name;
@@ -251,6 +260,7 @@ static const CollectionDef *find_collection(const MetaGraphDef *meta, const char
 }
 
 // Newer models list assets in a field, older ones in a collection of packed messages.
+// The collection dates from TensorFlow 1.
 static Status *add_assets(Feeds *feeds) {
     const MetaGraphDef *meta = feeds->model->meta;
     for (size_t i = 0; i < meta->asset_file_def.n; i++)
@@ -293,6 +303,7 @@ static Status *run_target(const Feeds *feeds, Str name, Session *session, const 
     return session_run(session, &signature, settings, feeds->pointers, NULL);
 }
 
+// A model without variables has no index file, and nothing to restore. The path is fed for this step alone.
 static Status *restore(Feeds *feeds, Session *session, const RunSettings *settings) {
     const SaverDef *saver = feeds->model->meta->saver_def;
     Str folder = feeds->model->folder;
@@ -307,7 +318,8 @@ static Status *restore(Feeds *feeds, Session *session, const RunSettings *settin
     return status_prefix(status, "restoring the variables of %.*s", STR_ARGS(folder));
 }
 
-// The name of the initializer; empty where there is none.
+// The name of the initializer; empty where there is none. Three generations of models: a signature, a collection with
+// one main op, and before these the legacy init op.
 static Status *find_initializer(const MetaGraphDef *meta, Str *out) {
     static const char *const key = "__saved_model_init_op";
     *out = (Str){0};

@@ -1,4 +1,5 @@
-// WorkerEnvironment — see worker_environment.h.
+// WorkerEnvironment — see worker_environment.h: devices and resources that outlive sessions, counted by those who use
+// them.
 #include "session/worker_environment.h"
 
 #include <stdlib.h>

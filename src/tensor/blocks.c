@@ -1,4 +1,8 @@
 // Blocks — see blocks.h: free lists by size class, and one list of all that is kept by the time it came back.
+//
+// What the C library gives back to the system comes again page by page, each cleared at its first touch. So large
+// blocks are kept here for their next use, by whichever plan, until they have rested too long or what is held would
+// exceed what was ever in use at once.
 #include "tensor/blocks.h"
 
 #include <stdlib.h>
@@ -43,6 +47,7 @@ static struct {
 
 // ---- size classes
 
+// Eight classes to a power of two: at most an eighth is wasted.
 static int class_of(size_t bytes, size_t *out_bytes) {
     int power = 63 - __builtin_clzll((unsigned long long)(bytes | 1));
     size_t step = (size_t)1 << (power - 3);
@@ -94,6 +99,7 @@ static void free_all(Block *block) {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// A child must not inherit the lock as held by a thread that it hasn't got.
 static void before_fork(void) UNCHECKED_LOCKING {
     mutex_lock(&all.lock);
 }
@@ -108,6 +114,7 @@ static void watch_forks(void) {
 
 // ---- taking and giving
 
+// Large requests take a block up to twice as large rather than fault a new one in; others the next class at most.
 static Block *find(int c) REQUIRES(all.lock) {
     int last = c + (c >= class_of(BLOCKS_LARGE, &(size_t){0}) ? TWICE : NEAR);
     for (; c <= last && c < CLASSES; c++)

@@ -1,4 +1,7 @@
 // Buffer — see buffer.h. Host buffers are one block: header, then data on the next 64-byte line.
+//
+// Blocks up to 64 KiB come from a thread's own spares, without a lock, and go back to the thread that frees them;
+// larger ones from blocks.c, which all threads share.
 #include "tensor/buffer.h"
 
 #include <pthread.h>
@@ -68,6 +71,7 @@ static _Thread_local SpareBlocks spares;
 static pthread_key_t spares_key;
 static pthread_once_t spares_once = PTHREAD_ONCE_INIT;
 
+// The thread's last act: blocks that other threads gave it go with it.
 static void spares_free(void *arg) {
     SpareBlocks *own = arg;
     for (int c = 0; c < SPARE_CLASSES; c++) {
@@ -85,6 +89,7 @@ static void spares_make_key(void) {
 }
 
 // The class of a block of so many bytes, SPARE_CLASSES for none; `*bytes` becomes the class's size.
+// Powers of two from 256 bytes on.
 static int spare_class(size_t *bytes) {
     if (*bytes > (size_t)SMALLEST_SPARE << (SPARE_CLASSES - 1))
         return SPARE_CLASSES;
@@ -168,6 +173,7 @@ Status *buffer_new(Allocator *allocator, DType dtype, size_t bytes, Buffer **out
     NEED(buffer, RESOURCE_EXHAUSTED, "can't allocate %zu bytes of %s memory for a %s tensor", bytes, allocator->name,
          dtype_name(dtype));
     buffer->dtype = dtype;
+    // Elements that own memory must be empty before anybody writes or frees them.
     if (__builtin_expect(dtype == DT_string || dtype == DT_resource || dtype == DT_variant, 0)) {
         buffer->holds = true;
         memset(buffer->data, 0, bytes);

@@ -1,4 +1,5 @@
-// DType — see dtype.h.
+// DType — see dtype.h: the table of dtype.def, and the 16-bit floats in portable C. Loops over many elements are
+// loops/level/select.c's, to the same bits.
 #include "tensor/dtype.h"
 
 #include "tensor/object.h"

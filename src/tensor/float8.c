@@ -1,4 +1,4 @@
-// Float8 — see float8.h.
+// Float8 — see float8.h: five formats of 8 bits, as numbers of fraction bits, bias and two rules; rounding to even.
 #include "tensor/float8.h"
 
 #include <math.h>
@@ -32,6 +32,8 @@ static int largest(Format format) {
     return format.unsigned_zero ? 0x7f : 0x7e;
 }
 
+// Rounding twice (double to float, float to 8 bits) would differ from rounding once in halfway cases; to odd keeps a
+// sticky last bit that makes the second rounding right.
 float float_to_odd(double value) {
     float f = (float)value;
     if (!isfinite(value) || (double)f == value || f == 0)

@@ -1,4 +1,4 @@
-// Object — see object.h: the arithmetic of variants.
+// Object — see object.h: the arithmetic of variants, of which gradients need zeros and sums (lists of tensors).
 #include "tensor/object.h"
 
 Status *object_zeros(const Object *object, int depth, Object **out) {

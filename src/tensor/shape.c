@@ -1,4 +1,5 @@
-// Shape — see shape.h.
+// Shape — see shape.h. Every product of extents is checked once, when a shape is made; what is multiplied later can't
+// overflow.
 #include "tensor/shape.h"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ Status *shape_check(const Shape *shape) {
         int64_t d = shape->dims[i];
         NEED(d >= UNKNOWN_DIM, INVALID_ARGUMENT, "dimension %d is %lld, expected >= 0 (or -1 for unknown)", i,
              (long long)d);
+        // Zeros are passed over: [0, 2^40, 2^40] is as absurd as without the 0, and a slice of it would not be empty.
         NEED(d <= 1 || mul_i64(product, d, &product), INVALID_ARGUMENT,
              "shape %s has more elements than 2^63", shape_text(shape));
     }
@@ -169,6 +171,7 @@ static ShapeTexts *own_texts(void) {
     return own;
 }
 
+// For messages: eight texts in turn, so that one message may name several shapes.
 const char *shape_text(const Shape *shape) {
     ShapeTexts *own = shape->rank < 0 || shape->rank > MAX_RANK ? NULL : own_texts();
     if (!own)

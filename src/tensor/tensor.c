@@ -1,4 +1,4 @@
-// Tensor — see tensor.h.
+// Tensor — see tensor.h: a view (address, type, shape) of a counted buffer.
 #include "tensor/tensor.h"
 
 Status *tensor_new_on(Allocator *allocator, DType dtype, Shape shape, Tensor *out) {

@@ -1,4 +1,5 @@
-// TString — see tstring.h.
+// TString — see tstring.h: TensorFlow's string of 24 bytes, as its C interface lays it out: short ones lie inside,
+// others are on the heap, a view's are somebody else's.
 #include "tensor/tstring.h"
 
 #include <stdlib.h>

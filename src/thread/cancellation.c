@@ -1,4 +1,8 @@
 // Cancellation — see cancellation.h.
+//
+// Most are never cancelled and never watched: these cost one flag (`touched`) and no lock. A child joins its parent
+// only when somebody watches it. Callbacks run without the lock, on the thread that cancels; unwatching waits for one
+// that runs, unless it is called from within it.
 #include "thread/cancellation.h"
 
 static void parent_cancelled(void *arg) {
@@ -102,6 +106,7 @@ bool cancellation_cancel(Cancellation *cancellation, Status *reason) {
     return first;
 }
 
+// A child that hasn't joined doesn't know of its parent's cancellation: it asks.
 Status *cancellation_check(Cancellation *cancellation) {
     if (!cancellation || !cancellation_is_set(cancellation))
         return OK;
@@ -127,6 +132,7 @@ bool cancellation_watch(Cancellation *cancellation, CancelWatch *watch, void (*f
     return open;
 }
 
+// After it the watch's memory may go: its callback has ended, or never begins.
 bool cancellation_unwatch(Cancellation *cancellation, CancelWatch *watch) {
     mutex_lock(&cancellation->lock);
     bool linked = watch->link != NULL;

@@ -1,4 +1,7 @@
 // Elastic threads — for tasks that may block; see pool_elastic in pool.h.
+//
+// Outside of the pool's budget, since a thread that waits for a file computes nothing. Made on demand, and gone after
+// two idle seconds.
 #include "thread/pool_internal.h"
 
 enum {
@@ -70,6 +73,7 @@ void UNCHECKED_LOCKING elastic_after_fork(bool in_child) {
         task_queue_clear(&elastic.queue);
         elastic.threads = 0;
         elastic.idle = 0;
+        // The parent's waiters are not the child's.
         condition_init(&elastic.come);
     }
     mutex_unlock(&elastic.lock);

@@ -1,4 +1,4 @@
-// Futex — see futex.h.
+// Futex — see futex.h: sleeping on a word of memory, as Linux has it; private to the process.
 #include "thread/futex.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-// Gang — see gang.h.
+// Gang — see gang.h: threads that all run at once, for work with barriers (oneDNN's regions).
+//
+// All wanted workers or none: a barrier that waits for a thread which never comes would wait for ever. They stay
+// claimed between runs, so that a primitive's several regions don't claim them each time.
 #include "thread/pool_internal.h"
 
 #include <string.h>
@@ -25,6 +28,7 @@ int gang_claim(Gang *gang, int threads) {
     return 1;
 }
 
+// Inside, nested calls of the pool run on their caller alone.
 static void take_part(Gang *gang, int id) {
     bool before = pool_inside;
     pool_inside = before || gang->n > 1;

@@ -1,4 +1,4 @@
-// Notification — see notification.h.
+// Notification — see notification.h: one bit that is set once, and a futex for those who wait.
 #include "thread/notification.h"
 
 #include <limits.h>

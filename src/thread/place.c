@@ -1,4 +1,6 @@
-// Place — see place.h.
+// Place — see place.h: a small number for each thread, by which counters and spare steps are kept apart.
+//
+// A bit for each place, taken at a thread's first question and given back when it ends; more threads than places share.
 #include "thread/place.h"
 
 #include <pthread.h>

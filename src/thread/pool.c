@@ -1,4 +1,9 @@
 // Pool — see pool.h. A worker is idle (its bit is set), claimed, or at work; only who clears the bit may hand it work.
+//
+// One pool for the process: its limit is the budget of all sessions together. Claiming and handing over are a few
+// atomic operations, no lock: idle workers spin for 50 us before they sleep, so that the kernels of one step find them
+// awake. A caller never waits for workers to be free: it takes those that are, and works itself. After a fork the child
+// has none of the threads; the epoch tells claims of before from those of after.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -40,6 +45,7 @@ _Thread_local bool pool_inside;
 
 // ---- limits
 
+// CPUs that this process may run on, or fewer where a container pays for fewer (quota.c); counted once.
 int pool_cpu_count(void) {
     int known = atomic_load_explicit(&pool.cpus, memory_order_relaxed);
     if (known)
@@ -131,6 +137,7 @@ void pool_join(FutexWord *left, unsigned epoch) {
 
 // ---- workers
 
+// Reads before it writes: an exchange in a loop would take the line from whoever hands over.
 static Work *look(Worker *slot) {
     if (!atomic_load_explicit(&slot->work, memory_order_relaxed))
         return NULL;
@@ -166,6 +173,7 @@ static void *worker_main(void *arg) {
 }
 
 bool pool_start_thread(void *(*main)(void *), void *arg) {
+    // Signals are the client's threads'.
     sigset_t every, before;
     sigfillset(&every);
     pthread_t thread;
@@ -349,6 +357,8 @@ typedef struct {
     FutexWord left;  // helpers that may still touch this
 } RangeJob;
 
+// By units and threads asked for alone, never by how many come: what a kernel computes for a range doesn't depend on
+// load.
 int64_t pool_ranges(int max_threads, int64_t units) {
     if (max_threads <= 1 || units <= 1)
         return units > 0;
@@ -365,6 +375,7 @@ int64_t pool_range_first(int max_threads, int64_t units, int64_t i) {
     return each * i + (i < more ? i : more);
 }
 
+// Ranges are taken one by one from a shared counter: whoever is faster takes more.
 static void run_ranges(RangeJob *job) {
     bool before = pool_inside;
     pool_inside = true;

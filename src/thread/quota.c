@@ -1,5 +1,7 @@
-// Quota — see quota.h. Where a container sees its own part of the tree only, the path that /proc tells may lead
-// nowhere: then the groups that are there count.
+// Quota — see quota.h: the processors that a control group pays for (cgroup v1 and v2), rounded up.
+//
+// Threads beyond that are stopped by the kernel for the rest of each period. Where a container sees its own part of the
+// tree only, the path that /proc tells may lead nowhere: then the groups that are there count.
 #include "thread/quota.h"
 
 #include <stdbool.h>

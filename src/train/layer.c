@@ -63,6 +63,8 @@ Output layer_dense(Net *net, const char *name, Output x, int64_t units, const ch
     return y;
 }
 
+// The batch's extent may be unknown, those behind it not: they make the width, of which a dense layer's kernel has its
+// shape.
 Output layer_flatten(Net *net, const char *name, Output x) {
     Formula *f = &net->f;
     if (f->status)
@@ -83,7 +85,8 @@ Output layer_flatten(Net *net, const char *name, Output x) {
     return y;
 }
 
-// Kept where a random number reaches `rate`, and scaled up so that the sum stays the same on average.
+// Inverted dropout: kept where a random number reaches `rate`, and scaled by 1 / (1 - rate), so that the expected value
+// stays the same and nothing is to be done when testing.
 Output layer_dropout(Net *net, const char *name, Output x, Output rate) {
     Formula *f = &net->f;
     if (net->testing)

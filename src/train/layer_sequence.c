@@ -6,24 +6,16 @@
 
 // ---------------------------------------- tables
 
-// Rows of a variable: of a resource without reading the rest of it.
-static Output rows(Net *net, int table, Output ids) {
-    Formula *f = &net->f;
-    if (f->status || table < 0)
-        return NONE;
-    NetVariable *variable = &net->variables.p[table];
-    if (net->refs)
-        return Gather(variable->value, ids, Int(0));
-    variable->by_rows = true;
-    return OpWith("ResourceGather", ATTRS(TYPE_ATTR("dtype", output_type(variable->value))), variable->handle, ids);
+static Output initial_word(Net *net, Shape shape, double limit) {
+    return initial_uniform(net, shape, DT_float, -limit, limit);
 }
 
 Output layer_embedding(Net *net, const char *name, Output ids, int64_t count, int64_t width) {
     if (!layer_size(net, name, "the number of rows", count) || !layer_size(net, name, "a row's width", width))
         return NONE;
     net_scope(net, name);
-    Output initial = initial_uniform(net, SHAPE(count, width), DT_float, -0.05, 0.05);
-    Output y = rows(net, net_variable(net, "table", initial, true), ids);
+    Table table = table_new(net, "table", SHAPE(count, width), initial_word, 0.05, NULL);
+    Output y = table_rows(net, &table, ids);
     net_scope(net, NULL);
     return y;
 }
@@ -91,7 +83,9 @@ Output layer_lstm(Net *net, const char *name, Output x, int64_t units, Output st
 
 // ---------------------------------------- a choice of classes
 
-// Classes in [0, n), class i with probability log((i + 2) / (i + 1)) / log(n + 1), with repetition.
+// Log-uniform (Zipfian) sampling of classes in [0, n), as TensorFlow's LogUniformCandidateSampler: class i with
+// probability log((i + 2) / (i + 1)) / log(n + 1), with repetition. By inversion: floor(exp(u)) - 1 for u uniform in
+// [0, log(n + 1)). It suits words sorted by frequency.
 static Output draw_classes(Net *net, int64_t samples, int64_t n) {
     Formula *f = &net->f;
     Output u = initial_uniform(net, SHAPE(samples), DT_float, 0, log((double)n + 1));
@@ -119,12 +113,12 @@ static Output less_drawn(Net *net, Output drawn, int64_t samples, int64_t n) {
 }
 
 // [batch 1 + samples]: the true class first. A sample that is the true class counts nothing.
-static Output sampled_logits(Net *net, int kernel, int bias, Output x, Output labels, int64_t classes,
+static Output sampled_logits(Net *net, const Table *kernel, const Table *bias, Output x, Output labels, int64_t classes,
                              int64_t samples) {
     Formula *f = &net->f;
     Output drawn = draw_classes(net, samples, classes);
     Output ids = Concat(((Output[]){labels, drawn}), 2, Int(0));
-    Output w = rows(net, kernel, ids), b = rows(net, bias, ids);
+    Output w = table_rows(net, kernel, ids), b = table_rows(net, bias, ids);
     Output n = Slice(ShapeOf(labels), Ints(0), Ints(1)), zero = Ints(0);
     Output zeros2 = Ints(0, 0), width = Ints(-1);
     Output begin2 = Concat(((Output[]){n, zero}), 2, Int(0)), size2 = Concat(((Output[]){n, width}), 2, Int(0));
@@ -138,9 +132,17 @@ static Output sampled_logits(Net *net, int kernel, int bias, Output x, Output la
 }
 
 typedef struct {
-    int kernel, bias;
+    Table kernel, bias;
     Output x, labels;
 } Classes;
+
+static Output initial_kernel(Net *net, Shape shape, double deviation) {
+    return initial_truncated_normal(net, shape, DT_float, deviation);
+}
+
+static Output initial_bias(Net *net, Shape shape, double value) {
+    return initial_constant(net, shape, DT_float, value);
+}
 
 // Takes the variables of that name where they are, whether testing or not. `labels` may be {NULL}.
 static bool open_classes(Net *net, const char *name, Output x, Output labels, int64_t classes, Classes *out) {
@@ -152,18 +154,33 @@ static bool open_classes(Net *net, const char *name, Output x, Output labels, in
     net_scope(net, name);
     net->testing = true;
     double deviation = 1 / sqrt((double)width);
-    out->kernel = net_variable(net, "kernel", initial_truncated_normal(net, SHAPE(classes, width), DT_float, deviation),
-                               true);
-    out->bias = net_variable(net, "bias", initial_constant(net, SHAPE(classes), DT_float, 0), true);
+    out->kernel = table_new(net, "kernel", SHAPE(classes, width), initial_kernel, deviation, NULL);
+    out->bias = table_new(net, "bias", SHAPE(classes), initial_bias, 0, &out->kernel);
     net->testing = testing;
     out->x = x;
     out->labels = labels.node ? Cast(labels, DT_int64) : NONE;
     return true;
 }
 
+// Each shard's logits are computed where it lies. Joined they stand by shards: class i is the i / n-th of shard i % n.
 static Output all_logits(Net *net, const Classes *c) {
     Formula *f = &net->f;
-    return Op("BiasAdd", MatMul(c->x, net_value(net, c->kernel), false, true), net_value(net, c->bias));
+    int n = c->kernel.n;
+    int64_t *order = ARENA_ARRAY(&net->names, int64_t, c->kernel.rows), first = 0;
+    Output *logits = ARENA_ARRAY(&net->names, Output, n);
+    if (!order || !logits)
+        formula_fail(f, OUT_OF_MEMORY);
+    for (int i = 0; i < n && !f->status; i++) {
+        int kernel = c->kernel.first + i, bias = c->bias.first + i;
+        NetPlace place = net_go(net, net->variables.p[kernel].device, false);
+        logits[i] = Op("BiasAdd", MatMul(c->x, net_value(net, kernel), false, true), net_value(net, bias));
+        net_return(net, place);
+        for (int64_t k = i; k < c->kernel.rows; k += n)
+            order[k] = first++;
+    }
+    if (f->status || n == 1)
+        return f->status ? NONE : logits[0];
+    return Gather(Concat(logits, n, Int(1)), formula_ints(f, order, (int)c->kernel.rows, DT_int32), Int(1));
 }
 
 Output layer_all_logits(Net *net, const char *name, Output x, int64_t classes) {
@@ -189,7 +206,7 @@ Output loss_sampled_softmax(Net *net, const char *name, Output x, Output labels,
     if (net->testing)
         y = softmax_mean(net, all_logits(net, &c), c.labels);
     else
-        y = softmax_mean(net, sampled_logits(net, c.kernel, c.bias, x, c.labels, classes, samples),
+        y = softmax_mean(net, sampled_logits(net, &c.kernel, &c.bias, x, c.labels, classes, samples),
                          ZerosLike(c.labels));
     net_scope(net, NULL);
     return y;
@@ -203,7 +220,7 @@ Output loss_nce(Net *net, const char *name, Output x, Output labels, int64_t cla
         return loss_sampled_softmax(net, name, x, labels, classes, samples);
     if (!layer_size(net, name, "the number of samples", samples) || !open_classes(net, name, x, labels, classes, &c))
         return NONE;
-    Output z = sampled_logits(net, c.kernel, c.bias, x, c.labels, classes, samples);
+    Output z = sampled_logits(net, &c.kernel, &c.bias, x, c.labels, classes, samples);
     Output first = Slice(z, Ints(0, 0), Ints(-1, 1)), rest = Slice(z, Ints(0, 1), Ints(-1, -1));
     Output per_example = Add(Sum(Softplus(Neg(first)), Int(1), false), Sum(Softplus(rest), Int(1), false));
     Output y = Mean(per_example, Int(0), false);

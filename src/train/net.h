@@ -7,6 +7,8 @@
 //
 // A network that behaves otherwise while it learns is written twice: the second time with net->testing set, when layers
 // take the variables that those of the same name made, drop nothing and normalise by what they have seen.
+//
+// net_devices says where all this goes, for graphs that several tasks of a cluster run; replicas.h trains by many such.
 #pragma once
 #include "formula/formula.h"
 
@@ -18,13 +20,29 @@ typedef struct {
     bool trainable;
     bool by_rows;            // read by ResourceGather: the gradient is that of the handle
     Str name;                // "layer/variable" as asked for: by it layers of the same name share
+    Str device;              // where it is, and all that reads and changes it; empty: nowhere in particular
 } NetVariable;
+
+// Where new nodes go: variables by turns to one of the stores, or to that with the fewest bytes, all else here. Without
+// stores variables are like all else; an empty device is nowhere in particular.
+typedef struct {
+    Str here;
+    const Str *stores;
+    int n_stores;
+    bool by_size;
+} NetDevices;
 
 typedef struct Net {
     Formula f;               // where new nodes go: f.scope is the layer's
     VEC(NetVariable) variables;
     VEC(Node *) updates;     // what each training step changes beside the weights: running averages
     int steps;               // the variable that counts steps, + 1; 0: none
+    Node *count;             // adds one to it
+    NetDevices devices;
+    int64_t *stored;         // bytes on each store
+    int next_store;
+    Str pinned;              // where variables go instead, unless empty
+    int shards;              // of new tables (layer_embedding, classes that are sampled); 0 and 1: one variable each
     bool refs;               // variables are references, as in TensorFlow's first graphs
     bool testing;            // see above
     Str layer;               // the scope as asked for
@@ -37,6 +55,15 @@ void net_clear(Net *net);
 static inline void net_auto(Net *net) {
     net_clear(net);
 }
+void net_devices(Net *net, const NetDevices *devices);   // of what is new; takes a copy
+// New nodes go there until that is called with what it gave; variables too, if that is `pin`.
+typedef struct {
+    Str device, pinned;
+} NetPlace;
+NetPlace net_go(Net *net, Str device, bool pin);
+void net_return(Net *net, NetPlace place);
+// The store for a variable of so many bytes, which count as lying there; where nodes go where there are none.
+Str net_store(Net *net, int64_t bytes);
 // New nodes are named below "name/", made unique, until the next call.
 void net_scope(Net *net, const char *name);
 
@@ -46,8 +73,10 @@ void net_scope(Net *net, const char *name);
 int net_variable(Net *net, const char *name, Output initial, bool trainable);
 Output net_value(const Net *net, int variable);      // {NULL} for -1
 Node *net_assign(Net *net, int variable, Output value);
-// How often the training step that optimizer.h makes has run: an int64 scalar.
+// How often the training step that optimizer.h makes has run: an int64 scalar. Replicas count together.
 Output net_steps(Net *net);
+// A control edge: `node` runs after `before`. Either may be NULL: nothing.
+void net_order(Net *net, Node *node, Node *before);
 // A node that does nothing, after all of these.
 Node *net_group(Net *net, const char *name, Node *const *nodes, int n);
 Node *net_init_all(Net *net);                        // gives every variable so far its first value
@@ -77,7 +106,7 @@ Output layer_global_average(Net *net, const char *name, Output x);        // [ba
 Output layer_batch_norm(Net *net, const char *name, Output x, const char *activation);
 // x / (bias + alpha * sum of the squares of 2 radius + 1 neighbouring channels)^beta
 Output layer_lrn(Net *net, const char *name, Output x, int radius, double bias, double alpha, double beta);
-// Sequences. Rows `ids` of a learned table [count width].
+// Sequences. Rows `ids` of a learned table [count width], which lies in net->shards variables.
 Output layer_embedding(Net *net, const char *name, Output ids, int64_t count, int64_t width);
 // [steps batch features], the first and last known -> [steps batch units]. `state` is {h, c}, each [batch units],
 // before the first step, and is set to that after the last; {NULL} for zeros.

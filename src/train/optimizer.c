@@ -1,4 +1,8 @@
 // Optimizer — see optimizer.h.
+//
+// A rule exists twice: as a formula of simple ops, and (`fused`) as TensorFlow's one op per variable (ApplyAdam), which
+// reads and writes each element once. Gradients of embedding tables are IndexedSlices; gradient descent and Adagrad
+// touch only their rows, the other rules change every row in each step and get a dense gradient.
 #include "train/optimizer.h"
 
 #include "formula/ops.h"
@@ -69,6 +73,7 @@ static void adagrad(const Change *c, Nodes *nodes) {
     done(c->net, nodes, net_assign(c->net, c->w, Sub(w, Mul(Mul(c->rate, g), Rsqrt(a)))));
 }
 
+// Epsilon is inside of the root, as in TensorFlow's ApplyRMSProp.
 static void rmsprop(const Change *c, Nodes *nodes) {
     Formula *f = &c->net->f;
     int slot_s = slot(c, "squares", 0), slot_a = slot(c, "momentum", 0);
@@ -81,6 +86,8 @@ static void rmsprop(const Change *c, Nodes *nodes) {
     done(c->net, nodes, net_assign(c->net, c->w, Sub(w, a)));
 }
 
+// With the bias correction in the rate, sqrt(1 - beta2^t) / (1 - beta1^t), and epsilon outside of it, as in TensorFlow:
+// the paper's "epsilon hat".
 static void adam(const Change *c, Nodes *nodes) {
     Formula *f = &c->net->f;
     int slot_m = slot(c, "mean", 0), slot_v = slot(c, "squares", 0);
@@ -138,7 +145,8 @@ static void fused(const Change *c, Nodes *nodes) {
 
 typedef void ChangeFn(const Change *c, Nodes *nodes);
 
-// The gradients of one row added up, as Adagrad squares their sum.
+// The gradients of one row added up first: Adagrad adds the square of the sum to its accumulator, which isn't the sum
+// of the squares. TensorFlow's optimizers do the same with IndexedSlices.
 static void sum_repeated(Change *c) {
     Formula *f = &c->net->f;
     Output unique = Op("Unique", c->rows);
@@ -177,30 +185,28 @@ static void change(Change *c, Nodes *nodes) {
 
 // ---------------------------------------- all variables
 
-// References are written in place: nothing may change before every gradient is there.
+// References are written in place: no variable may change before every gradient has been computed from the old values.
 static void order_after_gradients(Net *net, const Nodes *nodes, const Gradient *gradients, int n) {
     Nodes sources = {0};
     for (int i = 0; i < n; i++)
         done(net, &sources, gradients[i].values.node);
     Node *all = net_group(net, "gradients_done", sources.p, (int)sources.n);
-    for (size_t i = 0; i < nodes->n && !net->f.status && all; i++) {
-        Status *status = node_add_control(nodes->p[i], all);
-        if (status)
-            formula_fail(&net->f, status);
-    }
+    for (size_t i = 0; i < nodes->n; i++)
+        net_order(net, nodes->p[i], all);
     vec_clear(&sources);
 }
 
-// beta^t for the next t, when everybody has used this one.
+// beta^t for the next t: after all updates, which multiply by this one.
 static void advance(Net *net, Nodes *nodes, int power, double beta) {
     Formula *f = &net->f;
+    if (f->status)
+        return;
+    NetPlace place = net_go(net, net->variables.p[power].device, false);
     Output value = net_value(net, power);
     Node *node = net_assign(net, power, Mul(value, Scalar(beta, value)));
-    for (size_t i = 0; i < nodes->n && node && !f->status; i++) {
-        Status *status = node_add_control(node, nodes->p[i]);
-        if (status)
-            formula_fail(f, status);
-    }
+    net_return(net, place);
+    for (size_t i = 0; i < nodes->n; i++)
+        net_order(net, node, nodes->p[i]);
     done(net, nodes, node);
 }
 
@@ -222,7 +228,9 @@ Node *optimizer_apply(Net *net, const Optimizer *o, Output rate, const Gradient 
         now.g = gradients[i].values;
         now.rows = gradients[i].indices;
         now.shape = gradients[i].shape;
+        NetPlace place = net_go(net, net->variables.p[i].device, true);
         change(&now, &nodes);
+        net_return(net, place);
     }
     if (net->refs)
         order_after_gradients(net, &nodes, gradients, n);
@@ -233,12 +241,13 @@ Node *optimizer_apply(Net *net, const Optimizer *o, Output rate, const Gradient 
     net_scope(net, NULL);
     for (size_t i = 0; i < net->updates.n; i++)
         done(net, &nodes, net->updates.p[i]);
+    done(net, &nodes, net->count);
     Node *train = net_group(net, "train_step", nodes.p, (int)nodes.n);
     vec_clear(&nodes);
     return train;
 }
 
-// Of rows that come up more than once, the limits see each by itself.
+// Of rows that come up more than once in IndexedSlices, the limits see each by itself, as in TensorFlow.
 static void cut(Net *net, const Clip *clip, Gradient *gradients, Output *values, int n) {
     for (int i = 0; i < n; i++)
         values[i] = gradients[i].values;
@@ -252,34 +261,40 @@ static void cut(Net *net, const Clip *clip, Gradient *gradients, Output *values,
         gradients[i].values = values[i];
 }
 
-Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip) {
-    Formula *f = &net->f;
-    int n = (int)net->variables.n, n_xs = 0;
-    AUTO(arena) Arena arena = {0};
-    Output *xs = ARENA_ARRAY(&arena, Output, n);
-    Gradient *dxs = ARENA_ARRAY(&arena, Gradient, n), *gradients = ARENA_ARRAY(&arena, Gradient, n);
-    if (!f->status && !(gradients && xs && dxs))
-        formula_fail(f, OUT_OF_MEMORY);
-    if (f->status)
-        return NULL;
-    for (int i = 0; i < n; i++) {
+// Of the variables that learn, dxs in their order.
+static Status *differentiate(Net *net, Output loss, Output *xs, Gradient *dxs, int *out_n) {
+    int n = 0;
+    for (size_t i = 0; i < net->variables.n; i++) {
         const NetVariable *variable = &net->variables.p[i];
         if (variable->trainable)
-            xs[n_xs++] = variable->by_rows ? variable->handle : variable->value;
+            xs[n++] = variable->by_rows ? variable->handle : variable->value;
     }
-    if (!n_xs) {
-        formula_fail(f, status_new(FAILED_PRECONDITION, __FILE__, __LINE__,
-                                   "there is nothing to learn: the net has no trainable variable"));
+    NEED(n, FAILED_PRECONDITION, "there is nothing to learn: the net has no trainable variable");
+    *out_n = n;
+    return autodiff_sparse_gradients(net->f.graph, (Str){0}, &loss, 1, xs, n, NULL, dxs);
+}
+
+Gradient *optimizer_gradients(Net *net, Output loss, const Clip *clip, Arena *arena) {
+    int n = (int)net->variables.n, n_xs;
+    Output *xs = ARENA_ARRAY(arena, Output, n);
+    Gradient *dxs = ARENA_ARRAY(arena, Gradient, n), *gradients = ARENA_ARRAY(arena, Gradient, n);
+    if (net->f.status)
         return NULL;
-    }
-    Status *status = autodiff_sparse_gradients(f->graph, (Str){0}, &loss, 1, xs, n_xs, NULL, dxs);
+    Status *status = gradients && xs && dxs ? differentiate(net, loss, xs, dxs, &n_xs) : OUT_OF_MEMORY;
     if (status) {
-        formula_fail(f, status);
+        formula_fail(&net->f, status);
         return NULL;
     }
     for (int i = n - 1; i >= 0; i--)
         gradients[i] = net->variables.p[i].trainable ? dxs[--n_xs] : (Gradient){0};
     if (clip)
         cut(net, clip, gradients, xs, n);
-    return optimizer_apply(net, optimizer, rate, gradients, n);
+    return gradients;
+}
+
+Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip) {
+    AUTO(arena) Arena arena = {0};
+    int n = (int)net->variables.n;
+    const Gradient *gradients = optimizer_gradients(net, loss, clip, &arena);
+    return gradients ? optimizer_apply(net, optimizer, rate, gradients, n) : NULL;
 }

@@ -38,9 +38,11 @@ typedef struct {
     double value, norm, global_norm;
 } Clip;
 
+// The gradients of `loss`, cut, one for each of the net's variables, in the arena; `clip` may be NULL. NULL after an error.
+Gradient *optimizer_gradients(Net *net, Output loss, const Clip *clip, Arena *arena);
 // Adds what changes every trainable variable by its gradient, with the net's running averages; `rate` is a scalar.
 // gradients[i] belongs to net->variables.p[i]; no values leave it alone. Where only some rows have a gradient, gradient
 // descent and Adagrad touch these only; the other rules take the rest as zero. NULL after an error (net->f.status).
 Node *optimizer_apply(Net *net, const Optimizer *optimizer, Output rate, const Gradient *gradients, int n);
-// The same for the gradients of `loss`, cut; `clip` may be NULL.
+// Both.
 Node *optimizer_minimize(Net *net, const Optimizer *optimizer, Output rate, Output loss, const Clip *clip);

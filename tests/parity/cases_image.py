@@ -486,3 +486,13 @@ case("ImageSummary", scalar(b"tag"), odd)
 case("ImageSummary", scalar(b"tag"), odd * np.nan)
 case("ImageSummary", scalar(b"tag"), values(f32, (2, 3, 4, 2)), error=True)
 case("ImageSummary", scalar(b"tag"), values(f32, (0, 3, 4, 3)))
+
+# Sound.
+for samples, channels, window, stride in [(100, 1, 16, 8), (100, 2, 25, 10), (10, 1, 16, 8), (257, 3, 2, 100), (300, 1, 100, 7)]:
+    for squared in (False, True):
+        case("AudioSpectrogram", values(f32, (samples, channels), -1, 1), attrs={"window_size": window, "stride": stride, "magnitude_squared": squared}, tol=1e-5)
+case("AudioSpectrogram", values(f32, (10, 1)), attrs={"window_size": 1, "stride": 1}, error=True)
+for frames, bins, rate, attrs in [(3, 129, 8000, {}), (1, 257, 16000, {"upper_frequency_limit": 7600.0}), (2, 513, 44100, {"lower_frequency_limit": 125.0, "dct_coefficient_count": 20}),
+                                  (2, 65, 16000, {"filterbank_channel_count": 20})]:
+    case("Mfcc", values(f32, (2, frames, bins), 0, 100), np.array(rate, i32), attrs=attrs, const=(1,), tol=2e-5)
+case("Mfcc", values(f32, (1, 2, 129), 0, 1), np.array(0, i32), const=(1,), error=True)

@@ -205,3 +205,11 @@ for dtype in (f32, f64):
 case("CTCLoss", values(f32, (2, 1, 4)), np.array([[0, 0], [0, 1], [0, 2]], i64), ints(1, 2, 0), ints(2), const=(), error=True)
 case("CTCLoss", values(f32, (4, 1, 4)), np.array([[0, 0], [0, 1]], i64), ints(3, 1), ints(4), const=(), error=True)
 case("CTCLoss", values(f32, (4, 2, 4)), np.array([[0, 0]], i64), ints(1), ints(4, 4), const=(), error=True)
+
+# Dilations.
+for dtype in present([f32, f64, f16, bfloat16, i32, i64, i16, i8, u8, u16]):
+    for shape, window, strides, rates in [((2, 5, 6, 3), (2, 3), (1, 1), (1, 1)), ((1, 7, 7, 1), (3, 2), (2, 1), (1, 2)), ((1, 4, 4, 2), (3, 3), (3, 3), (1, 1)),
+                                          ((0, 4, 4, 2), (2, 2), (1, 1), (1, 1)), ((2, 6, 5, 2), (1, 1), (2, 2), (1, 1))]:
+        for padding in ("SAME", "VALID"):
+            attrs = {"strides": [1, *strides, 1], "rates": [1, *rates, 1], "padding": padding}
+            case("Dilation2D", distinct(dtype, shape) if dtype in (f32, f64) else values(dtype, shape), values(dtype, window + shape[3:]), attrs=attrs, grad=dtype in (f32, f64), const=())

@@ -116,3 +116,18 @@ case("RaggedGather", [ints(0, 2, 5)], values(f32, (5,)), ints(2), attrs={"OUTPUT
 case("RaggedGather", [ints(0, 2, 6)], values(f32, (5,)), ints(1), attrs={"OUTPUT_RAGGED_RANK": 1}, const=(), error=True)
 case("RaggedTensorToSparse", [ints(0, 3, 2, 5)], values(f32, (5,)), const=(), error=True)
 case("RaggedTensorToSparse", [ints(1, 3, 5)], values(f32, (5,)), const=(), error=True)
+
+# Serialised ones.
+for dtype in present(ALL):
+    a = sparse(dtype, (3, 4))
+    for kind in ("string", "variant"):
+        @script("SerializeSparse", label="%s as %s" % (dtype, kind))
+        def run(tf, a=a, kind=kind):
+            x = [tf.placeholder(part.dtype if part.dtype != string else tf.string, part.shape) for part in a]
+            one = tf.raw_ops.SerializeSparse(sparse_indices=x[0], sparse_values=x[1], sparse_shape=x[2], out_type=getattr(tf, kind))
+            many = tf.raw_ops.SerializeManySparse(sparse_indices=x[0], sparse_values=x[1], sparse_shape=x[2], out_type=getattr(tf, kind))
+            out = [*tf.raw_ops.DeserializeSparse(serialized_sparse=one, dtype=x[1].dtype), *tf.raw_ops.DeserializeSparse(serialized_sparse=many, dtype=x[1].dtype),
+                   *tf.raw_ops.DeserializeSparse(serialized_sparse=tf.stack([[one, one], [one, one]]), dtype=x[1].dtype)]
+            if kind == "string":
+                out += [one, many, *tf.raw_ops.DeserializeManySparse(serialized_sparse=many, dtype=x[1].dtype)]
+            return [(out, dict(zip(x, a)), [])]

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from .. import errors
+import millrace.errors as errors
 
 
 class Coordinator:
@@ -98,7 +98,9 @@ class LooperThread(threading.Thread):
                 while not self._coord.should_stop():
                     self.run_loop()
             else:
-                while not self._coord.wait_for_stop(self._interval):
+                next_time = time.time()
+                while not self._coord.wait_for_stop(max(0, next_time - time.time())):
+                    next_time += self._interval
                     self.run_loop()
             self.stop_loop()
 

@@ -36,7 +36,7 @@ def _parse(name):
 
 
 def _import(graph, data, input_map, return_elements, prefix):
-    from .. import errors
+    import millrace.errors as errors
     from ..convert import convert_to_tensor
     options = _c.TF_NewImportGraphDefOptions()
     results = None

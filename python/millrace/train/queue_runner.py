@@ -1,7 +1,8 @@
 """queue_runner — QueueRunner: threads that fill a queue."""
 import threading
 
-from .. import errors, messages
+from .. import messages
+import millrace.errors as errors
 from ..graph import GraphKeys, add_to_collection, get_default_graph, prepend_name_scope, strip_name_scope
 from ..session import get_default_session
 

@@ -3,7 +3,8 @@ import ctypes
 import os
 import time
 
-from .. import _c, dtypes, errors, messages, tensor_shape, tensors, text_format, variables
+from .. import _c, dtypes, messages, tensor_shape, tensors, text_format, variables
+import millrace.errors as errors
 from ..array_ops import reshape
 from ..constant import constant
 from ..control_flow import group, no_op, with_dependencies
@@ -511,3 +512,44 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     from . import meta_graph
     return meta_graph.export_meta_graph(filename, meta_info_def, graph_def, saver_def, collection_list, as_text, graph,
                                         export_scope, clear_devices)[0]
+
+
+def _get_saver_or_default():
+    """The saver of the graph's collection, made where there is none. RuntimeError where there are several."""
+    found = get_default_graph().get_collection(GraphKeys.SAVERS)
+    if len(found) > 1:
+        raise RuntimeError("More than one item in collection %s. Please indicate which one to use by passing it to the "
+                           "constructor." % GraphKeys.SAVERS)
+    if found:
+        return found[0]
+    saver = Saver(sharded=True, allow_empty=True)
+    get_default_graph().add_to_collection(GraphKeys.SAVERS, saver)
+    return saver
+
+
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+    """The prefixes of checkpoints as they appear; ends when none appears within `timeout` seconds."""
+    path = None
+    while True:
+        new = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
+        if new is None:
+            if not timeout_fn or timeout_fn():
+                return
+            continue
+        start, path = time.time(), new
+        yield path
+        rest = start + min_interval_secs - time.time()
+        if rest > 0:
+            time.sleep(rest)
+
+
+def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
+    """The newest checkpoint once it is another than `last_checkpoint`; None after `timeout` seconds."""
+    until = time.time() + timeout if timeout is not None else None
+    while True:
+        found = latest_checkpoint(checkpoint_dir)
+        if found is not None and found != last_checkpoint:
+            return found
+        if until is not None and time.time() + seconds_to_sleep > until:
+            return None
+        time.sleep(seconds_to_sleep)

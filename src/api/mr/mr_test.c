@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api_test.h"
+#include "millrace/eager.h"
 #include "millrace/gradients.h"
 #include "millrace/messages.h"
 #include "tensorflow/c/eager/c_api.h"
@@ -449,6 +450,62 @@ START_TEST(clients_gradients) {
 }
 END_TEST
 
+static TFE_TensorHandle *handle_of(float value) {
+    TF_Tensor *tensor = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof value);
+    *(float *)TF_TensorData(tensor) = value;
+    TFE_TensorHandle *handle = TFE_NewTensorHandle(tensor, s);
+    ok();
+    TF_DeleteTensor(tensor);
+    return handle;
+}
+
+static double scalar_in(TFE_TensorHandle *handle) {
+    TF_Tensor *tensor = TFE_TensorHandleResolve(handle, s);
+    ok();
+    double value = *(const float *)TF_TensorData(tensor);
+    TF_DeleteTensor(tensor);
+    return value;
+}
+
+START_TEST(prepared_calls) {
+    TFE_Context *context = TFE_NewContext(NULL, s);
+    ok();
+    TFE_Op *op = TFE_NewOp(context, "Sub", s);
+    float numbers[2] = {5, 3};
+    TFE_TensorHandle *x[2], *results[1] = {NULL};
+    for (int i = 0; i < 2; i++) {
+        x[i] = handle_of(numbers[i]);
+        TFE_OpAddInput(op, x[i], s);
+    }
+    mr_call *call = mr_call_new(op, s);
+    ok();
+    TFE_DeleteOp(op);
+    ck_assert_int_eq(mr_call_num_outputs(call), 1);
+    ck_assert_int_eq(mr_call_output_type(call, 0), TF_FLOAT);
+    ck_assert_int_eq(mr_call_output_type(call, 1), 0);
+    mr_call_run(call, x, results, s);
+    ok();
+    ck_assert(scalar_in(results[0]) == 2);
+    TFE_TensorHandle *swapped = mr_call_one(call, x[1], x[0], s);
+    ck_assert(scalar_in(swapped) == -2);
+    ck_assert(!mr_call_one(call, x[0], NULL, s));
+    ck_assert_int_eq(TF_GetCode(s), TF_INVALID_ARGUMENT);
+    TFE_DeleteTensorHandle(swapped);
+    TFE_DeleteTensorHandle(results[0]);
+    mr_call_delete(call);
+    op = TFE_NewOp(context, "Neg", s);
+    TFE_OpAddInput(op, x[0], s);
+    call = mr_call_new(op, s);
+    ok();
+    ck_assert(!mr_call_one(call, x[0], x[1], s));
+    mr_call_delete(call);
+    TFE_DeleteOp(op);
+    TFE_DeleteTensorHandle(x[0]);
+    TFE_DeleteTensorHandle(x[1]);
+    TFE_DeleteContext(context);
+}
+END_TEST
+
 START_TEST(tables_of_messages) {
     mr_field field = {.struct_size = sizeof field};
     int number = 0, messages = 0;
@@ -481,6 +538,7 @@ int main(void) {
     tcase_add_test(tests, environment);
     tcase_add_test(tests, clients_gradients);
     tcase_add_test(tests, tables_of_messages);
+    tcase_add_test(tests, prepared_calls);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -1,16 +1,10 @@
 // Networks of the C interface — see millrace/millrace.h: src/train by its outside names.
 #include <stdlib.h>
 
+#include "api/mr/net.h"
 #include "api/tf/session.h"
 #include "formula/ops.h"
-#include "millrace/millrace.h"
 #include "train/freeze.h"
-#include "train/optimizer.h"
-
-struct mr_net {
-    TF_Graph *graph;
-    Net net;
-};
 
 mr_net *mr_net_new(TF_Graph *graph, int64_t seed) {
     mr_net *net = calloc(1, sizeof *net);
@@ -32,26 +26,6 @@ void mr_net_delete(mr_net *net) {
 
 void mr_net_status(const mr_net *net, TF_Status *status) {
     api_set(status, status_copy(net->net.f.status));
-}
-
-static TF_Output outside(Output output) {
-    return (TF_Output){api_operation(output.node), output.index};
-}
-
-// One call under the graph's lock. `f` is the ambient formula.
-#define WRITE(expression)                   \
-    mutex_lock(&net->graph->lock);          \
-    Formula *f = &net->net.f;               \
-    (void)f;                                \
-    Output result_ = (expression);          \
-    mutex_unlock(&net->graph->lock);        \
-    return outside(result_)
-
-static Output inside(mr_net *net, TF_Output x) {
-    Output output = api_output(x);
-    if (!output.node && !net->net.f.status)
-        formula_fail(&net->net.f, API_ERROR(INVALID_ARGUMENT, "an edge of no operation"));
-    return output;
 }
 
 // ---------------------------------------- parts
@@ -279,7 +253,7 @@ TF_Output mr_rate(mr_net *net, const mr_schedule *schedule) {
     WRITE(rate_of(&net->net, &given));
 }
 
-static Status *read_optimizer(const mr_optimizer *from, Optimizer *out, Clip *clip) {
+Status *net_read_optimizer(const mr_optimizer *from, Optimizer *out, Clip *clip) {
     mr_optimizer given = {0};
     NEED(from, INVALID_ARGUMENT, "there is no optimizer");
     memcpy(&given, from, from->struct_size < sizeof given ? from->struct_size : sizeof given);
@@ -304,7 +278,7 @@ TF_Operation *mr_minimize(mr_net *net, const mr_optimizer *optimizer, TF_Output 
     Optimizer kind;
     Clip clip;
     Node *node = NULL;
-    Status *status = read_optimizer(optimizer, &kind, &clip);
+    Status *status = net_read_optimizer(optimizer, &kind, &clip);
     mutex_lock(&net->graph->lock);
     if (status)
         formula_fail(&net->net.f, status);

@@ -39,3 +39,5 @@ struct TFE_Op {
     VEC(int32_t) lists;             // by argument: -1, or the length of the list
     struct TFE_OpAttrs attrs;
 };
+// What the op is a call of; `inputs` has room for op->inputs.n.
+EagerCall eager_op_call(const TFE_Op *op, const Tensor **inputs);

@@ -135,8 +135,7 @@ static bool matches_arguments(const TFE_Op *op) {
     return true;
 }
 
-// `inputs` has room for op->inputs.n.
-static EagerCall op_call(const TFE_Op *op, const Tensor **inputs) {
+EagerCall eager_op_call(const TFE_Op *op, const Tensor **inputs) {
     for (size_t i = 0; i < op->inputs.n; i++)
         inputs[i] = &op->inputs.p[i];
     bool by_argument = matches_arguments(op);
@@ -160,7 +159,7 @@ static Status *execute(TFE_Op *op, TFE_TensorHandle **retvals, int *num_retvals,
     const Tensor **inputs = ARENA_ARRAY(&arena, const Tensor *, op->inputs.n);
     Tensor *results = ARENA_ARRAY(&arena, Tensor, room);
     NEED_MEMORY(inputs && results);
-    EagerCall call = op_call(op, inputs);
+    EagerCall call = eager_op_call(op, inputs);
     TRY(eager_execute(op->context->eager, &call, results, &room));
     for (int i = 0; i < room; i++)
         retvals[i] = handle_new(&results[i], out_status);
@@ -182,7 +181,7 @@ static int arg_length(TFE_Op *op, const char *name, bool output, TF_Status *stat
         api_set(status, OUT_OF_MEMORY);
         return -1;
     }
-    EagerCall call = op_call(op, inputs);
+    EagerCall call = eager_op_call(op, inputs);
     return api_failed(status, eager_arg_length(op->context->eager, &call, str_of(name), output, &length)) ? -1 : length;
 }
 

@@ -155,6 +155,7 @@ TF_Function *TF_FunctionImportFunctionDef(const void *proto, size_t proto_len, T
     return result;
 }
 
+// A Function is immutable, as graphs share it: a changed one is made and replaces it in this TF_Function only.
 static Status *set_attr(TF_Function *func, Str name, Str bytes) {
     AUTO(arena) Arena arena = {0};
     AUTO(text) Text text = {0};

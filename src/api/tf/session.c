@@ -1,4 +1,7 @@
-// TF_Session, TF_SessionOptions — see c_api.h. A call allocates nothing but its output tensors.
+// TF_Session, TF_SessionOptions — see c_api.h. A call allocates nothing but its output tensors: edges are passed on as
+// they are, and arrays of up to FEW_EDGES lie on the stack.
+//
+// A step takes no lock of the graph; the session takes it where it has to plan (src/session/README.md).
 #include "api/tf/session.h"
 
 #include <stdlib.h>
@@ -104,6 +107,7 @@ void TF_ExtendSession(TF_Session *session, TF_Status *status) {
 
 // ---------------------------------------- a call
 
+// On the path of every call, so a bad edge is only noticed here, and described in api_output_check.
 static Status *check_edges(const Graph *graph, const TF_Output *edges, int n) {
     for (int i = 0; i < n; i++) {
         const Node *node = api_node(edges[i].oper);
@@ -166,6 +170,7 @@ Status *session_feeds(TF_Tensor *const *values, int ninputs, const Tensor **scra
     return OK;
 }
 
+// The reverse of decode_handle: a resource that is fetched leaves as bytes, which the client may feed in a later call.
 static Status *encode_handle(Tensor *tensor) {
     const Handle *handle;
     NEED(tensor->shape.rank == 0, INVALID_ARGUMENT, "Unexpected non-scalar DT_RESOURCE tensor seen (shape: %s).",
@@ -240,10 +245,15 @@ static Status *run(TF_Session *session, const StepSignature *signature, const Ru
     return run_with(session, signature, settings, input_values, output_values, scratch, decoded, results);
 }
 
-// `*out_traces`: what runs when is to be noted.
-static Status *read_options(const TF_Buffer *run_options, RunSettings *settings, bool *out_traces) {
+// What is to be told of a step.
+typedef struct {
+    bool times, graphs;
+} Telling;
+
+// Trace levels for hardware alone (1 is software, 2 hardware, 3 full) give nothing.
+static Status *read_options(const TF_Buffer *run_options, RunSettings *settings, Telling *out) {
     *settings = run_settings_default;
-    *out_traces = false;
+    *out = (Telling){0};
     if (!run_options)
         return OK;
     AUTO(arena) Arena arena = {0};
@@ -254,8 +264,9 @@ static Status *read_options(const TF_Buffer *run_options, RunSettings *settings,
         FAIL(INVALID_ARGUMENT, "Unparseable RunOptions proto");
     }
     settings->timeout_ms = proto->timeout_in_ms;
-    *out_traces = proto->trace_level == RunOptions_TraceLevel_SOFTWARE_TRACE ||
-                  proto->trace_level == RunOptions_TraceLevel_FULL_TRACE;
+    out->times = proto->trace_level == RunOptions_TraceLevel_SOFTWARE_TRACE ||
+                 proto->trace_level == RunOptions_TraceLevel_FULL_TRACE;
+    out->graphs = proto->output_partition_graphs;
     return OK;
 }
 
@@ -264,15 +275,19 @@ static Status *fill_metadata(TF_Buffer *run_metadata) {
     return buffer_fill(run_metadata, &none);
 }
 
-static Status *run_traced(TF_Session *session, const StepSignature *signature, RunSettings *settings,
+static Status *run_traced(TF_Session *session, const StepSignature *signature, Telling telling, RunSettings *settings,
                           TF_Tensor *const *input_values, TF_Tensor **output_values, TF_Buffer *run_metadata) {
     AUTO(trace) Trace trace;
     trace_begin(&trace);
+    trace.keeps_graphs = telling.graphs;
     settings->trace = &trace;
     TRY(run(session, signature, settings, input_values, output_values));
     AUTO(arena) Arena arena = {0};
     RunMetadataProto metadata = {0};
-    TRY(step_stats_message(&trace, &arena, &metadata.step_stats));
+    if (telling.times)
+        TRY(step_stats_message(&trace, &arena, &metadata.step_stats));
+    if (telling.graphs)
+        TRY(step_graphs_message(&trace, &arena, &metadata));
     return buffer_fill_message(run_metadata, &message_RunMetadataProto, &metadata);
 }
 
@@ -288,14 +303,14 @@ void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options, const TF_O
         api_set(status, API_ERROR(INVALID_ARGUMENT, "Passing non-empty run_metadata is invalid."));
         return;
     }
-    bool traces;
-    Status *error = read_options(run_options, &settings, &traces);
+    Telling telling;
+    Status *error = read_options(run_options, &settings, &telling);
     if (!error && noutputs <= 0 && ntargets <= 0)
         error = API_ERROR(INVALID_ARGUMENT, "Must specify at least one target to fetch or execute.");
     if (!error)
         error = session_signature(session, inputs, ninputs, outputs, noutputs, target_opers, ntargets, &signature);
-    if (!error && traces && run_metadata)
-        error = run_traced(session, &signature, &settings, input_values, output_values, run_metadata);
+    if (!error && (telling.times || telling.graphs) && run_metadata)
+        error = run_traced(session, &signature, telling, &settings, input_values, output_values, run_metadata);
     else if (!error)
         error = run(session, &signature, &settings, input_values, output_values);
     if (!error && run_metadata && !run_metadata->data)

@@ -13,6 +13,7 @@ typedef struct OpenRun {
     char handle[40];
 } OpenRun;
 
+// Runs that the client began and never finished end with the session: their waiting kernels are released.
 void session_drop_runs(TF_Session *session) {
     while (session->runs) {
         OpenRun *open = session->runs;

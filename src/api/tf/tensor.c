@@ -71,6 +71,8 @@ static bool is_aligned(const void *data) {
     return (uintptr_t)data % BUFFER_ALIGNMENT == 0;
 }
 
+// The client's memory is adopted without a copy where it is aligned as kernels expect. Else it is copied, and the
+// deallocator is called here. It is also called where the call fails: the memory belongs to the tensor in any case.
 TF_Tensor *TF_NewTensor(TF_DataType dtype, const int64_t *dims, int num_dims, void *data, size_t len,
                         void (*deallocator)(void *data, size_t len, void *arg), void *deallocator_arg) {
     DType type = (DType)dtype;

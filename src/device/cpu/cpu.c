@@ -11,5 +11,5 @@ static Status *cpu_copy(const Device *device, const Tensor *from, const Tensor *
 }
 
 const DeviceType device_cpu = {
-    .name = "CPU", .priority = 50, .host = true, .kernels = cpu_kernels, .copy_in = cpu_copy, .copy_out = cpu_copy,
+    .name = "CPU", .priority = 50, .host = true, .count = 1, .kernels = cpu_kernels, .copy_in = cpu_copy, .copy_out = cpu_copy,
 };

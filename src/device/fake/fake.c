@@ -9,6 +9,7 @@ enum { MOST = 64 };  // inputs and outputs that are translated without allocatin
 
 static const uintptr_t FAR = (uintptr_t)0xffff << 48;
 
+// User addresses have upper bits of 0, or of 1 beyond 2^48: flipped, 0xffff or 0xfffe.
 static bool is_far(const void *data) {
     return ((uintptr_t)data >> 48) == 0xffff || ((uintptr_t)data >> 48) == 0xfffe;
 }
@@ -43,6 +44,7 @@ static void near(const Tensor *from, Tensor *to) {
         to->data = turn(to->data);
 }
 
+// The kernel sees host addresses in views of its inputs and outputs; what it put into the views goes back to the slots.
 static Status *fake_run(const Device *device, Kernel *k) {
     (void)device;
     NEED(k->n_in + k->n_out <= MOST, UNIMPLEMENTED, "the fake device takes at most %d inputs and outputs", MOST);

@@ -5,8 +5,11 @@
 #include "loops/level/table.h"
 
 #define IDENTITY(x) (x)
+// The conversion instructions give INT_MIN for what doesn't fit; without the comparison C says nothing of it, and
+// vectorised code would differ from scalar code.
 #define SMALL(x) ((x) >= -2147483648.0f && (x) < 2147483648.0f ? (int32_t)(x) : INT32_MIN)
 #define WIDE(x) ((x) >= -9223372036854775808.0f && (x) < 9223372036854775808.0f ? (int64_t)(x) : INT64_MIN)
+// From 2^63 on an int64 can't hold it.
 #define WIDEST(x)                                                                                     \
     ((x) >= 9223372036854775808.0f && (x) < 18446744073709551616.0f ? (uint64_t)(x) : (uint64_t)WIDE(x))
 #define TRUTH(x) ((x) != 0)

@@ -1,4 +1,6 @@
 // Elementwise loops on complex64 and complex128.
+//
+// The parts come from the real functions of this level (math_complex.h).
 #include <complex.h>
 #undef I
 

@@ -1,4 +1,4 @@
-// Elementwise loops on double.
+// Elementwise loops on double: the C library's functions, one element at a time where they are no arithmetic.
 #include "loops/level/table.h"
 #include "loops/level/math_double.h"
 #include "loops/level/math_float.h"

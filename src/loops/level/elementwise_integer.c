@@ -1,4 +1,7 @@
 // Elementwise loops on int32, int64, uint32, uint64 and bool.
+//
+// Arithmetic goes through the unsigned twin (WRAP), which wraps by definition; signed types share the unsigned loops
+// where the bits agree, which halves the code. 8 and 16 bits are widened to these (elementwise.c).
 #include <math.h>
 
 #include "loops/level/table.h"

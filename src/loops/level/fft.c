@@ -1,4 +1,4 @@
-// One pass of a Fourier transform: fft.h says how things lie.
+// One pass of a Fourier transform: fft.h says how things lie, fft_rows.h is the code, included for each type.
 #include "loops/level/table.h"
 
 #define T float

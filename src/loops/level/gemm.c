@@ -1,4 +1,7 @@
 // Matrix products: float and double by register tiles, the other types by plain loops.
+//
+// The width of a tile is the level's vector in floats; gemm_tile.h is written in vector types, and included for each
+// type.
 #include <complex.h>
 #undef I
 
@@ -42,6 +45,8 @@ void LEVEL(gemm_double_pack)(const GemmShape *g, const void *b, void *packed) {
 }
 #endif
 
+// Row by row of the result, along rows of b: no tiles, since integer and complex products are rare and small. Integers
+// wrap.
 #define PLAIN(name, T, WRAP)                                                                                     \
     static void name(const GemmShape *g, GemmWay way, const void *a_, const void *b_, void *c_, void *scratch) { \
         const T *a = a_, *b = b_, *bias = g->bias;                                                               \
@@ -73,6 +78,7 @@ PLAIN(gemm_u64, uint64_t, uint64_t)
 #undef RELU
 #define RELU
 #define TIMES(x, y) times_c64(x, y)
+// Four multiplications: the operator would call __mulsc3, which looks for infinities, for each element.
 INLINE float _Complex times_c64(float _Complex x, float _Complex y) {
     float _Complex z;
     __real__ z = __real__ x * __real__ y - __imag__ x * __imag__ y;

@@ -1,4 +1,7 @@
 // Transposes of blocks, by element size.
+//
+// A block is read by rows into an array that the compiler keeps in registers, and written by rows: both sides touch
+// whole cache lines. The rest at the edges goes element by element.
 #include "loops/level/table.h"
 
 typedef struct { uint64_t a, b; } Pair;

@@ -4,6 +4,7 @@
 // each lane of a vector computes a block of its own, and any thread any part.
 #include "loops/level/table.h"
 
+// Two vectors side by side: a round waits for its multiplications, of which two are under way then.
 enum { ABREAST = 2 * LANES };
 
 void LEVEL(loop_philox)(const uint32_t *key, const uint32_t *counter, uint64_t skip, int64_t blocks, uint32_t *out);

@@ -1,4 +1,7 @@
 // Folds of float and double: sum, product, greatest, least and sum of squares; indices of the greatest and least.
+//
+// A row says the neutral element, how an element joins, and how two results join. `x != x` lets NaN through: a maximum
+// with a NaN in it is NaN, as in TensorFlow. A is what is gathered in: float in double.
 #include <math.h>
 
 #include "loops/level/table.h"
@@ -36,6 +39,8 @@
 
 // ---------------------------------------- rows beside rows
 
+// A dot product in LANES partial sums that are added as a tree: the order is the same at every vector width, so all
+// levels give the same bits.
 #define DOTS_HALF(half)                                                                                       \
         for (int j = 0; 2 * half <= LANES && j < half; j++)                                                   \
             lanes[j] += lanes[j + half];

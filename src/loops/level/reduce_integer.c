@@ -1,4 +1,7 @@
 // Folds of the integers and bool: sum, product, greatest, least and sum of squares, which wrap; indices of extremes.
+//
+// Where signed and unsigned give the same bits the signed type takes the unsigned twin's loop (FOLD_TWIN); of bool any
+// and all are what is asked for.
 #include "loops/level/table.h"
 
 #define UNSIGNED_FOLDS                                                                                  \

@@ -1,4 +1,6 @@
 // Select and conversions of the 16-bit floats.
+//
+// Conversions round to nearest, ties to even, on every level and in the same bits, with and without F16C.
 #include "loops/level/table.h"
 
 // A mask of all or no bits chooses: a comparison would become a branch. Scalars have loops, too.
@@ -68,6 +70,9 @@ static void half_to_floats(const void *from, void *to, int64_t n) {
     }
 }
 
+// Normal numbers: rebias, add half of what is cut off (less one unless the last bit kept is odd), cut. Subnormal ones:
+// adding 0.5 lets the FPU's own rounding do it, as 0.5's last bit is half's. Beyond 65520 it is infinite; NaN stays
+// quiet.
 static void float_to_halves(const void *from, void *to, int64_t n) {
     const float *p = from;
     uint16_t *o = to;
@@ -91,6 +96,7 @@ static void bfloat16_to_floats(const void *from, void *to, int64_t n) {
         o[i] = (uint32_t)p[i] << 16;
 }
 
+// A NaN whose mantissa bits are cut off would become infinite: the quiet bit is set.
 static void float_to_bfloat16s(const void *from, void *to, int64_t n) {
     const uint32_t *p = from;
     uint16_t *o = to;

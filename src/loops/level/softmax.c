@@ -1,4 +1,7 @@
 // Softmax and its losses: rows one after the other where they are long, sixteen abreast where they are short.
+//
+// The greatest element is taken off before the exponentials, so that none overflows. A short row fills no vector, and
+// its maximum and sum would cost more shuffles than additions: sixteen rows are transposed instead, one to a lane.
 #include "loops/level/math_double.h"
 #include "loops/level/math_float.h"
 #include "loops/level/table.h"
@@ -141,6 +144,7 @@ static void short_cross_entropy(const float *x, const float *labels, const float
     memcpy(loss, cost, (size_t)rows * sizeof *loss);
 }
 
+// The label's own column is p - 1, computed apart since p near 1 loses nothing that way; labels are in range.
 static void short_sparse_cross_entropy(const float *x, const int64_t *labels, const float *factor, float *loss,
                                        float *g, int64_t rows, int64_t n) {
     float d[SHORT][SIDE], e[SHORT][SIDE], total[SIDE], shift[SIDE], f[SIDE], here[SIDE];

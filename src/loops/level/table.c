@@ -1,4 +1,7 @@
-// LoopTable of this level.
+// LoopTable of this level: what the loops of one CPU level are found by.
+//
+// Some loops gain nothing from 512 bits, or nothing from 256, and take theirs from a lower level (INTEGER_LEVEL,
+// COMPLEX_LEVEL): each level costs tens of kilobytes.
 #include "loops/level/table.h"
 extern const ElementwiseFn LEVEL(loop_table_f32)[], INTEGER_LEVEL(loop_table_f64)[], INTEGER_LEVEL(loop_table_i32)[],
     INTEGER_LEVEL(loop_table_i64)[], INTEGER_LEVEL(loop_table_u32)[], INTEGER_LEVEL(loop_table_u64)[],

@@ -1,4 +1,7 @@
 // Rows of normalisations, and the channel loops of pooling windows.
+//
+// Channels lie innermost, so each loop is one pass over vectors of channels; which pixels come together is the caller's
+// (pool.c, norm.c).
 #include "loops/level/table.h"
 #include "loops/level/math_double.h"
 #include "loops/level/math_float.h"

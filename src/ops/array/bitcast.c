@@ -31,9 +31,16 @@ static Status *bitcast_run(Kernel *k) {
     "{floats, int64, int32, unsigned_integers, int8, int16, complexes, " \
     "qint8, quint8, qint16, quint16, qint32}"
 
+static COLD Status *bitcast_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    NEED(x->dtype != DT_bool && hlo_out_type(h, 0) != DT_bool && !dtype_is_complex(x->dtype) &&
+         !dtype_is_complex(hlo_out_type(h, 0)), UNIMPLEMENTED, "the bytes of these types");
+    return hlo_out(h, 0, hlo_bitcast(h, x, hlo_out_type(h, 0), *hlo_out_shape(h, 0)));
+}
+
 const Op op_Bitcast = {
     .signature = "Bitcast(input: T) -> output: type; T: " TYPES "; type: " TYPES,
     .doc = "The same bytes read as another type; a difference in size becomes a last dimension.",
     .shape = bitcast_shape,
-    .cpu = ANY_TYPE(bitcast_run), .flags = OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(bitcast_run), .flags = OP_NO_GRADIENT, .hlo = bitcast_hlo,
 };

@@ -200,16 +200,74 @@ static void concat_v2_grad(Formula *f) {
     join_grad(f, 0, f->n_x - 1);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *join_hlo(Hlo *h, int first, int n, int axis, bool new_axis) {
+    HloValue list[64], joined = NULL;
+    TRY(h->status);
+    for (int i = 0; i < n;) {  // 63 and what is joined already
+        int k = 0;
+        if (joined)
+            list[k++] = joined;
+        for (; i < n && k < 64; i++) {
+            HloValue x = hlo_in(h, first + i);
+            list[k++] = new_axis ? hlo_expand(h, x, axis) : x;
+        }
+        joined = hlo_concat(h, list, k, axis);
+    }
+    return hlo_out(h, 0, joined);
+}
+
+static COLD Status *concat_hlo(Hlo *h) {
+    return join_hlo(h, 1, h->n_in - 1, hlo_need_axis(h, 0, hlo_in_shape(h, 1)->rank), false);
+}
+static COLD Status *concat_v2_hlo(Hlo *h) {
+    return join_hlo(h, 0, h->n_in - 1, hlo_need_axis(h, h->n_in - 1, hlo_in_shape(h, 0)->rank), false);
+}
+static COLD Status *pack_hlo(Hlo *h) {
+    int axis;
+    TRY(shape_axis(node_int(h->node, "axis"), hlo_in_shape(h, 0)->rank + 1, &axis));
+    return join_hlo(h, 0, h->n_in, axis, true);
+}
+
+// The outputs' shapes say how it is cut.
+static COLD Status *cut_hlo(Hlo *h, int from, int axis, bool drop) {
+    HloValue x = hlo_in(h, from);
+    TRY(h->status);
+    int64_t at = 0;
+    for (int i = 0; i < h->n_out; i++) {
+        const Shape *out = hlo_out_shape(h, i);
+        NEED(shape_is_known(out), UNIMPLEMENTED, "the size of part %d is not known", i);
+        int64_t n = drop ? 1 : out->dims[axis];
+        TRY(hlo_out(h, i, hlo_reshape(h, hlo_part(h, x, axis, at, at + n), *out)));
+        at += n;
+    }
+    return OK;
+}
+
+static COLD Status *unpack_hlo(Hlo *h) {
+    int axis;
+    TRY(shape_axis(node_int(h->node, "axis"), hlo_in_shape(h, 0)->rank, &axis));
+    return cut_hlo(h, 0, axis, true);
+}
+static COLD Status *split_hlo(Hlo *h) {
+    return cut_hlo(h, 1, hlo_need_axis(h, 0, hlo_in_shape(h, 1)->rank), false);
+}
+static COLD Status *split_v_hlo(Hlo *h) {
+    return cut_hlo(h, 0, hlo_need_axis(h, 2, hlo_in_shape(h, 0)->rank), false);
+}
+
 const Op op_Concat = {
     .signature = "Concat(concat_dim: int32, values: N * T) -> output: T; N: int >= 2; T: type",
     .doc = "The values one behind the other along a dimension.", .needs = "scalar(concat_dim)", .shape = concat_shape,
     .grad = concat_grad, .prepare = concat_prepare, .own_size = sizeof(Rows), .cpu = ANY_TYPE(join_run), .host = BIT(0),
+    .hlo = concat_hlo,
 };
 const Op op_ConcatV2 = {
     .signature = "ConcatV2(values: N * T, axis: Tidx) -> output: T; N: int >= 2; T: type; Tidx: {int32, int64} = int32",
     .doc = "The values one behind the other along a dimension.", .needs = "scalar(axis)", .shape = concat_v2_shape,
     .partial = concat_v2_partial, .grad = concat_v2_grad, .prepare = concat_v2_prepare, .own_size = sizeof(Rows),
-    .cpu = ANY_TYPE(join_run), .host = BIT(1),
+    .cpu = ANY_TYPE(join_run), .host = BIT(1), .hlo = concat_v2_hlo,
 };
 
 // ---------------------------------------- ConcatOffset
@@ -307,7 +365,7 @@ const Op op_Pack = {
     .signature = "Pack(values: N * T) -> output: T; N: int >= 1; T: type; axis: int = 0",
     .doc = "The values, of one shape, side by side along a new dimension.", .needs = "same_shape(values, values)",
     .shape = pack_shape, .partial = pack_partial, .grad = pack_grad, .prepare = pack_prepare, .own_size = sizeof(Rows),
-    .cpu = ANY_TYPE(join_run),
+    .cpu = ANY_TYPE(join_run), .hlo = pack_hlo,
 };
 
 static Status *unpack_shape(Shapes *s) {
@@ -342,6 +400,7 @@ const Op op_Unpack = {
     .signature = "Unpack(value: T) -> output: num * T; num: int >= 0; T: type; axis: int = 0",
     .doc = "The slices of the value along a dimension.", .needs = "rank(value) >= 1", .shape = unpack_shape,
     .grad = unpack_grad, .prepare = unpack_prepare, .own_size = sizeof(Rows), .cpu = ANY_TYPE(cut_run),
+    .hlo = unpack_hlo,
 };
 
 // ---------------------------------------- Split, SplitV
@@ -401,7 +460,7 @@ const Op op_Split = {
     .signature = "Split(split_dim: int32, value: T) -> output: num_split * T; num_split: int >= 1; T: type",
     .doc = "The value cut into equal parts along a dimension.", .needs = "scalar(split_dim), rank(value) >= 1",
     .shape = split_shape, .grad = split_grad, .prepare = split_prepare, .own_size = sizeof(Rows),
-    .cpu = ANY_TYPE(cut_run), .host = BIT(0),
+    .cpu = ANY_TYPE(cut_run), .host = BIT(0), .hlo = split_hlo,
 };
 
 // The parts' extents; one may be -1, what remains.
@@ -464,4 +523,5 @@ const Op op_SplitV = {
     .doc = "The value cut into parts of given sizes along a dimension.",
     .needs = "scalar(split_dim), vector(size_splits), rank(value) >= 1", .shape = split_v_shape, .grad = split_v_grad,
     .prepare = split_v_prepare, .own_size = sizeof(Rows), .cpu = ANY_TYPE(cut_run), .host = BIT(1) | BIT(2),
+    .hlo = split_v_hlo,
 };

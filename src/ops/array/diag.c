@@ -37,6 +37,8 @@ static Status *read_k(const Tensor *k, bool has_k, Band *band, bool *known) {
     return OK;
 }
 
+// The first word of "LEFT_RIGHT" is for the diagonals above the main one, the second for those below. V1 and V2 have no
+// `align`: there all short diagonals lie at the left.
 static void read_align(const Node *node, Band *band) {
     const AttrValue *align = node_attr_find(node, "align");
     Str word = align ? align->s : STR("LEFT_LEFT");
@@ -58,7 +60,9 @@ static int64_t diagonals(const Band *band) {
     return band->upper - band->lower + 1;
 }
 
-// Copies between the matrices and their diagonals; strings and objects as pointers.
+// Copies between the matrices and their diagonals; strings and objects as pointers. The k-th diagonal begins at row
+// max(0, -k), column max(0, k), and its next element lies columns + 1 further on. Its row in the band is filled from
+// the end that `align` says; the rest of that row keeps the padding.
 static void walk(const Band *band, const char *from, char *to, bool to_matrix) {
     size_t size = band->size;
     for (int64_t batch = 0; batch < band->batches; batch++)
@@ -135,7 +139,9 @@ static Status *part_run(Kernel *k) {
 
 // ---------------------------------------- MatrixDiag
 
-// The extents that the diagonals, and the numbers of rows and columns where they aren't -1, ask for.
+// The extents that the diagonals, and the numbers of rows and columns where they aren't -1, ask for. TensorFlow's rule:
+// without either the matrix is square; with one the other is the least that holds the diagonals; and one of them must
+// be the least, or the longest diagonal would not reach an edge.
 static Status *extents(Band *band, int64_t length, int64_t rows, int64_t columns) {
     int64_t least_rows = length - least(band->upper, 0), least_columns = length + most(band->lower, 0);
     bool open_rows = rows == -1, open_columns = columns == -1;
@@ -279,6 +285,7 @@ static Status *set_run(Kernel *k) {
 
 // ---------------------------------------- gradients
 
+// The gradient's ops are of the same version as the op: V1 has no k, and V3 differs in where short diagonals lie.
 static const char *other(Formula *f, const char *v1, const char *v2, const char *v3) {
     Str name = f->node->type->name;
     char version = name.p[name.n - 1];
@@ -309,6 +316,126 @@ static void set_grad(Formula *f) {
     f->dx[1] = parts(f, PART_OPS, f->dy[0], k);
 }
 
+// ---------------------------------------- for devices that compile
+
+enum { MOST_PLACES = 1 << 20 };
+
+// Where each element of the result comes from: a place in a flat matrix (or in its diagonals), -1 for none.
+static COLD Status *places_of(Hlo *h, Band *band, bool to_matrix, HloValue *out) {
+    int64_t matrix = band->rows * band->columns, flat = diagonals(band) * band->length;
+    int64_t from = to_matrix ? flat : matrix, to = to_matrix ? matrix : flat;
+    NEED(from <= MOST_PLACES && to <= MOST_PLACES, UNIMPLEMENTED, "matrices of more than %d elements", MOST_PLACES);
+    int32_t *places = malloc(sizeof *places * (size_t)(from + to + 1));
+    NEED_MEMORY(places);
+    for (int64_t i = 0; i < from; i++)
+        places[i] = (int32_t)i;
+    for (int64_t i = 0; i < to; i++)
+        places[from + i] = -1;
+    band->batches = 1;
+    band->size = sizeof *places;
+    walk(band, (const char *)places, (char *)(places + from), to_matrix);
+    *out = hlo_tensor(h, &(Tensor){.data = places + from, .dtype = DT_int32, .shape = SHAPE(to)});
+    free(places);
+    return OK;
+}
+
+// `from` read at these places; `otherwise` where there is none.
+static COLD HloValue at_places(Hlo *h, HloValue from, int64_t each, HloValue places, HloValue otherwise) {
+    int64_t batches = each ? shape_count(&from->shape) / each : 0;
+    HloValue rows = hlo_reshape(h, from, SHAPE(batches, each));
+    HloValue taken = hlo_take(h, rows, hlo_max(h, places, hlo_like(h, 0, places)), 1, 0);
+    return hlo_select(h, hlo_is(h, "GE", places, 0), taken, hlo_reshape(h, otherwise, otherwise->shape.rank
+                      ? SHAPE(batches, places->shape.dims[0]) : SCALAR_SHAPE));
+}
+
+static COLD HloValue padding_of(Hlo *h, int i) {
+    return h->n_in > i ? hlo_in(h, i) : hlo_number(h, 0, hlo_out_type(h, 0));
+}
+
+static COLD Status *band_of(Hlo *h, int k_at, Band *band) {
+    const Tensor *k = NULL;
+    const Shape *in = hlo_in_shape(h, 0);
+    bool known;
+    if (h->n_in > k_at)
+        TRY(hlo_need(h, k_at, &k));
+    TRY(read_k(k, h->n_in > k_at, band, &known));
+    read_align(h->node, band);
+    band->rows = in->dims[in->rank - 2];
+    band->columns = in->dims[in->rank - 1];
+    NEED(shape_count(in) > 0, UNIMPLEMENTED, "matrices without elements");
+    return band_length(band);
+}
+
+static COLD Status *part_hlo(Hlo *h) {
+    Band band;
+    HloValue x = hlo_in(h, 0), places;
+    TRY(h->status);
+    TRY(band_of(h, 1, &band));
+    TRY(places_of(h, &band, false, &places));
+    HloValue y = at_places(h, x, band.rows * band.columns, places, padding_of(h, 2));
+    return hlo_out(h, 0, hlo_reshape(h, y, *hlo_out_shape(h, 0)));
+}
+
+static COLD Status *diag_hlo(Hlo *h) {
+    Band band;
+    bool known;
+    HloValue x = hlo_in(h, 0), places;
+    TRY(h->status);
+    const Tensor *values[5] = {0};
+    for (int i = 1; i < h->n_in && i < 4; i++)
+        TRY(hlo_need(h, i, &values[i]));
+    TRY(diag_band(values, h->n_in, &x->shape, &band, &known));
+    NEED(shape_count(&x->shape) > 0, UNIMPLEMENTED, "matrices without elements");
+    read_align(h->node, &band);
+    TRY(places_of(h, &band, true, &places));
+    HloValue y = at_places(h, x, diagonals(&band) * band.length, places, padding_of(h, 4));
+    return hlo_out(h, 0, hlo_reshape(h, y, *hlo_out_shape(h, 0)));
+}
+
+static COLD Status *set_hlo(Hlo *h) {
+    Band band;
+    HloValue x = hlo_in(h, 0), diagonal = hlo_in(h, 1), places;
+    TRY(h->status);
+    TRY(band_of(h, 2, &band));
+    TRY(places_of(h, &band, true, &places));
+    HloValue y = at_places(h, diagonal, diagonals(&band) * band.length, places, x);
+    return hlo_out(h, 0, hlo_reshape(h, y, x->shape));
+}
+
+static COLD HloValue on_diagonal(Hlo *h, int64_t n) {
+    return hlo_eq(h, hlo_iota(h, DT_int32, SHAPE(n, n), 0), hlo_iota(h, DT_int32, SHAPE(n, n), 1));
+}
+
+static COLD Status *tensor_diag_hlo(Hlo *h) {
+    HloValue x = hlo_flat(h, hlo_in(h, 0));
+    HloValue y = hlo_select(h, on_diagonal(h, x->shape.dims[0]), x, hlo_like(h, 0, x));
+    return hlo_out(h, 0, hlo_reshape(h, y, *hlo_out_shape(h, 0)));
+}
+
+static COLD Status *tensor_part_hlo(Hlo *h) {
+    int64_t n = shape_count(hlo_out_shape(h, 0));
+    HloValue x = hlo_reshape(h, hlo_in(h, 0), SHAPE(n, n));
+    HloValue y = hlo_reduce(h, "add", hlo_select(h, on_diagonal(h, n), x, hlo_like(h, 0, x)), BIT(0), DROP);
+    return hlo_out(h, 0, hlo_reshape(h, y, *hlo_out_shape(h, 0)));
+}
+
+// How far a place is below the diagonal is at most num_lower, how far above at most num_upper; negative: any.
+static COLD Status *band_part_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), inside[2];
+    TRY(h->status);
+    int rank = x->shape.rank;
+    Shape matrix = SHAPE(x->shape.dims[rank - 2], x->shape.dims[rank - 1]);
+    DType index = node_input_type(h->node, 1);
+    HloValue below = hlo_sub(h, hlo_iota(h, index, matrix, 0), hlo_iota(h, index, matrix, 1));
+    for (int i = 0; i < 2; i++) {
+        HloValue most = hlo_in(h, 1 + i);
+        hlo_check(h, hlo_is(h, "LE", most, (double)matrix.dims[i]), INVALID_ARGUMENT,
+                  "num_lower and num_upper must be negative or at most the number of rows and columns");
+        inside[i] = hlo_or(h, hlo_is(h, "LT", most, 0), hlo_le(h, i ? hlo_neg(h, below) : below, most));
+    }
+    return hlo_out(h, 0, hlo_select(h, hlo_and(h, inside[0], inside[1]), x, hlo_like(h, 0, x)));
+}
+
 // ---------------------------------------- the ops
 
 #define ALIGN "; align: {\"LEFT_RIGHT\", \"RIGHT_LEFT\", \"LEFT_LEFT\", \"RIGHT_RIGHT\"} = \"RIGHT_LEFT\""
@@ -316,7 +443,7 @@ static void set_grad(Formula *f) {
     const Op op_##Name = {                                                                                          \
         .signature = #Name "(" in ") -> " out ": T; T: type" attrs, .doc = text, .needs = more_needs,                \
         .shape = word##_shape, .grad = word##_grad, .prepare = word##_prepare, .own_size = sizeof(Band),             \
-        .cpu = ANY_TYPE(word##_run), __VA_ARGS__                                                                     \
+        .cpu = ANY_TYPE(word##_run), .hlo = word##_hlo, __VA_ARGS__                                                  \
     };
 #define DIAG_INPUTS "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T"
 #define DIAG_NEEDS "rank(diagonal) >= 1, scalar(num_rows), scalar(num_cols), scalar(padding_value)"
@@ -394,12 +521,12 @@ static void tensor_part_grad(Formula *f) {
 const Op op_Diag = {
     .signature = "Diag(diagonal: T) -> output: T; T: {floats, int32, int64, complexes}",
     .doc = "A tensor of twice the rank with the input on its diagonal.", .needs = "rank(diagonal) >= 1",
-    .shape = tensor_diag_shape, .grad = tensor_diag_grad, .cpu = ANY_TYPE(tensor_diag_run),
+    .shape = tensor_diag_shape, .grad = tensor_diag_grad, .cpu = ANY_TYPE(tensor_diag_run), .hlo = tensor_diag_hlo,
 };
 const Op op_DiagPart = {
     .signature = "DiagPart(input: T) -> diagonal: T; T: {floats, int32, int64, complexes}",
     .doc = "The diagonal of a tensor of even rank.", .needs = "rank(input) >= 2", .shape = tensor_part_shape,
-    .grad = tensor_part_grad, .cpu = ANY_TYPE(tensor_part_run),
+    .grad = tensor_part_grad, .cpu = ANY_TYPE(tensor_part_run), .hlo = tensor_part_hlo,
 };
 
 // ---------------------------------------- MatrixBandPart
@@ -438,5 +565,5 @@ const Op op_MatrixBandPart = {
                  "Tindex: {int32, int64} = int64",
     .doc = "Matrices with zeros outside a band around the diagonal; -1 stands for the whole triangle.",
     .needs = "rank(input) >= 2, scalar(num_lower), scalar(num_upper)", .shape = shape_unchanged, .grad = band_part_grad,
-    .cpu = ANY_TYPE(band_part_run),
+    .cpu = ANY_TYPE(band_part_run), .hlo = band_part_hlo,
 };

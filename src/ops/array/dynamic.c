@@ -84,10 +84,23 @@ static void stitch_grad(Formula *f) {
         f->dx[n + i] = Gather(f->dy[0], f->x[i], Int(0));
 }
 
+static COLD Status *stitch_hlo(Hlo *h) {
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out), UNIMPLEMENTED, "the length is not known");
+    HloValue merged = hlo_fill(h, 0, hlo_out_type(h, 0), *out);
+    for (int i = 0; i < h->n_in / 2; i++) {
+        HloValue data = hlo_in(h, h->n_in / 2 + i), indices = hlo_flat(h, hlo_in(h, i));
+        Shape rows = *out;
+        rows.dims[0] = indices->shape.dims[0];
+        merged = hlo_put(h, NULL, merged, indices, hlo_reshape(h, data, rows), false);
+    }
+    return hlo_out(h, 0, merged);
+}
+
 const Op op_DynamicStitch = {
     .signature = "DynamicStitch(indices: N * int32, data: N * T) -> merged: T; N: int >= 1; T: type",
     .doc = "The slices of the data where the indices say; later ones win.", .shape = stitch_shape,
-    .grad = stitch_grad, .cpu = ANY_TYPE(stitch_run), .flags = OP_DYNAMIC_SHAPE,
+    .grad = stitch_grad, .cpu = ANY_TYPE(stitch_run), .flags = OP_DYNAMIC_SHAPE, .hlo = stitch_hlo,
 };
 
 static void parallel_expand(Formula *f) {

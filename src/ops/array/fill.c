@@ -20,11 +20,44 @@ static void fill_grad(Formula *f) {  // the value was given to every element
     f->dx[1] = Sum(f->dy[0], Range(Int(0), rank, Int(1)), false);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *fill_hlo(Hlo *h) {
+    NEED(shape_is_known(hlo_out_shape(h, 0)), UNIMPLEMENTED, "the shape is not known");
+    return hlo_out(h, 0, hlo_broadcast(h, hlo_in(h, 1), *hlo_out_shape(h, 0)));
+}
+static COLD Status *zeros_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_fill(h, 0, hlo_out_type(h, 0), *hlo_in_shape(h, 0)));
+}
+static COLD Status *ones_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_fill(h, 1, hlo_out_type(h, 0), *hlo_in_shape(h, 0)));
+}
+static COLD Status *broadcast_to_hlo(Hlo *h) {
+    NEED(shape_is_known(hlo_out_shape(h, 0)), UNIMPLEMENTED, "the shape is not known");
+    return hlo_out(h, 0, hlo_broadcast(h, hlo_in(h, 0), *hlo_out_shape(h, 0)));
+}
+
+// Axis by axis: [.., 1, n, ..] is repeated to [.., m, n, ..], and that read as [.., m n, ..].
+static COLD Status *tile_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    Shape multiples = hlo_need_list(h, 1);
+    for (int axis = 0; axis < x->shape.rank; axis++) {
+        if (multiples.dims[axis] == 1)
+            continue;
+        HloValue wide = hlo_expand(h, x, axis);
+        Shape repeated = wide->shape, flat = x->shape;
+        repeated.dims[axis] = multiples.dims[axis];
+        flat.dims[axis] *= multiples.dims[axis];
+        x = hlo_reshape(h, hlo_broadcast(h, wide, repeated), flat);
+    }
+    return hlo_out(h, 0, x);
+}
+
 const Op op_Fill = {
     .signature = "Fill(dims: index_type, value: T) -> output: T; T: type; index_type: {int32, int64} = int32",
     .doc = "A tensor of that shape, every element the value.",
     .needs = "vector(dims), scalar(value), each(dims) >= 0", .shape = shape_of_input_0, .grad = fill_grad,
-    .prepare = fill_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(0),
+    .prepare = fill_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(0), .hlo = fill_hlo,
 };
 
 // ---------------------------------------- ZerosLike, OnesLike
@@ -56,7 +89,7 @@ static Status *zeros_prepare(Prepare *p) {
 const Op op_ZerosLike = {
     .signature = "ZerosLike(x: T) -> y: T; T: type", .doc = "Zeros in the shape of the input; strings are empty.",
     .shape = shape_unchanged, .prepare = zeros_prepare, .cpu = ANY_TYPE(zeros_run),
-    .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
+    .flags = OP_FROM_SHAPES | OP_NO_GRADIENT, .hlo = zeros_hlo,
 };
 
 static Status *ones_run(Kernel *k) {
@@ -82,7 +115,7 @@ const Op op_OnesLike = {
         "OnesLike(x: T) -> y: T; "
         "T: {floats, integers_by_width, complexes, bool}",
     .doc = "Ones in the shape of the input.", .shape = shape_unchanged, .prepare = zeros_prepare,
-    .cpu = ANY_TYPE(ones_run), .flags = OP_FROM_SHAPES | OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(ones_run), .flags = OP_FROM_SHAPES | OP_NO_GRADIENT, .hlo = ones_hlo,
 };
 
 // ---------------------------------------- BroadcastTo
@@ -121,7 +154,7 @@ const Op op_BroadcastTo = {
     .signature = "BroadcastTo(input: T, shape: Tidx) -> output: T; T: type; Tidx: {int32, int64} = int32",
     .doc = "The input repeated to that shape, as broadcasting does.", .needs = "vector(shape)",
     .shape = broadcast_to_shape, .grad = broadcast_to_grad, .prepare = broadcast_to_prepare, .own_size = sizeof(Move),
-    .cpu = ANY_TYPE(move_run), .host = BIT(1),
+    .cpu = ANY_TYPE(move_run), .host = BIT(1), .hlo = broadcast_to_hlo,
 };
 
 // ---------------------------------------- Tile
@@ -158,8 +191,8 @@ static Status *tile_prepare(Prepare *p) {
     return OK;
 }
 
-// The copies lie side by side: dy as [m0, d0, m1, d1 ...] summed over the m. Where that has too many dimensions, one
-// after the other: dy as [before, m, d, behind].
+// The copies lie side by side: dy as [m0, d0, m1, d1 ...] summed over the m, which is one reduction. Where that has too
+// many dimensions, one dimension after the other: dy as [before, m, d, behind].
 static void tile_grad(Formula *f) {
     int rank = output_shape(f->x[0])->rank;
     Output multiples = Cast(f->x[1], DT_int32), shape = ShapeOf(f->x[0]), dy = f->dy[0];
@@ -184,5 +217,5 @@ const Op op_Tile = {
     .signature = "Tile(input: T, multiples: Tmultiples) -> output: T; T: type; Tmultiples: {int32, int64} = int32",
     .doc = "The input repeated side by side, so many times along each dimension.",
     .needs = "vector(multiples), each(multiples) >= 0", .shape = tile_shape, .grad = tile_grad, .prepare = tile_prepare,
-    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1),
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1), .hlo = tile_hlo,
 };

@@ -209,11 +209,24 @@ static void gather_v2_grad(Formula *f) {
         gather_axis_grad(f, batch);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *gather_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1);
+    bool v2 = h->n_in > 2;
+    int64_t batch = v2 ? node_int(h->node, "batch_dims") : 0;
+    int axis = v2 ? hlo_need_axis(h, 2, x->shape.rank) : 0;
+    TRY(h->status);
+    hlo_check_range(h, indices, x->shape.dims[axis], "indices are out of range");
+    return hlo_out(h, 0, hlo_take(h, x, indices, axis, (int)(batch < 0 ? batch + indices->shape.rank : batch)));
+}
+
 const Op op_Gather = {
     .signature = "Gather(params: Tparams, indices: Tindices) -> output: Tparams; validate_indices: bool = true; "
                  "Tparams: type; Tindices: {int32, int64}",
     .doc = "The rows of params that the indices name.", .needs = "rank(params) >= 1", .shape = gather_shape,
     .grad = gather_rows_grad, .prepare = gather_prepare, .own_size = sizeof(Gathering), .cpu = ANY_TYPE(gather_run),
+    .hlo = gather_hlo,
 };
 const Op op_GatherV2 = {
     .signature = "GatherV2(params: Tparams, indices: Tindices, axis: Taxis) -> output: Tparams; batch_dims: int = 0; "
@@ -221,4 +234,5 @@ const Op op_GatherV2 = {
     .doc = "The slices of params along an axis that the indices name; leading dimensions may go hand in hand.",
     .needs = "rank(params) >= 1, scalar(axis)", .shape = gather_v2_shape, .grad = gather_v2_grad,
     .prepare = gather_v2_prepare, .own_size = sizeof(Gathering), .cpu = ANY_TYPE(gather_run), .host = BIT(2),
+    .hlo = gather_hlo,
 };

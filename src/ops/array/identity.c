@@ -33,5 +33,5 @@ const Op op_Snapshot = {
 const Op op_IdentityN = {
     .signature = "IdentityN(input: T) -> output: T; T: list(type) >= 1", .doc = "The inputs.",
     .shape = identity_shape, .grad = identity_grad, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0),
-    .flags = OP_CHEAP,
+    .flags = OP_CHEAP, .hlo = hlo_identity,
 };

@@ -70,8 +70,13 @@ static Status *empty_run(Kernel *k) {
     return OK;
 }
 
+static COLD Status *empty_hlo(Hlo *h) {
+    NEED(shape_is_known(hlo_out_shape(h, 0)), UNIMPLEMENTED, "the shape is not known");
+    return hlo_out(h, 0, hlo_fill(h, 0, hlo_out_type(h, 0), *hlo_out_shape(h, 0)));
+}
+
 const Op op_Empty = {
     .signature = "Empty(shape: int32) -> output: dtype; dtype: type; init: bool = false; stateful",
     .doc = "A tensor of that shape, of zeros.", .needs = "vector(shape), each(shape) >= 0", .shape = empty_shape,
-    .cpu = ANY_TYPE(empty_run), .host = BIT(0), .flags = OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(empty_run), .host = BIT(0), .flags = OP_NO_GRADIENT, .hlo = empty_hlo,
 };

@@ -69,10 +69,21 @@ static Status *one_hot_prepare(Prepare *p) {
     return OK;
 }
 
+static COLD Status *one_hot_hlo(Hlo *h) {
+    HloValue indices = hlo_in(h, 0);
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out), UNIMPLEMENTED, "the depth is not known");
+    int axis;
+    TRY(shape_axis(node_int(h->node, "axis"), out->rank, &axis));
+    HloValue at = hlo_iota(h, DT_int64, *out, axis), wanted = hlo_cast(h, hlo_expand(h, indices, axis), DT_int64);
+    return hlo_out(h, 0, hlo_select(h, hlo_eq(h, at, wanted), hlo_in(h, 2), hlo_in(h, 3)));
+}
+
 const Op op_OneHot = {
     .signature = "OneHot(indices: TI, depth: int32, on_value: T, off_value: T) -> output: T; axis: int = -1; T: type; "
                  "TI: {uint8, int8, int32, int64} = int64",
     .doc = "A vector for each index: on_value at the index, off_value elsewhere.",
     .needs = "scalar(depth), scalar(on_value), scalar(off_value)", .shape = one_hot_shape, .prepare = one_hot_prepare,
     .own_size = sizeof(OneHot), .cpu = ANY_TYPE(one_hot_kernel), .host = BIT(1), .flags = OP_NO_GRADIENT,
+    .hlo = one_hot_hlo,
 };

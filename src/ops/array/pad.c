@@ -166,17 +166,85 @@ static void mirror_grad_grad(Formula *f) {
     f->dx[0] = Like("MirrorPad", f->dy[0], f->x[1]);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *known_paddings(Hlo *h, Shape *low, Shape *high) {
+    const Tensor *paddings;
+    TRY(hlo_need(h, 1, &paddings));
+    *low = *high = (Shape){.rank = hlo_in_shape(h, 0)->rank};
+    for (int i = 0; i < low->rank; i++) {
+        low->dims[i] = host_int(paddings, 2 * i);
+        high->dims[i] = host_int(paddings, 2 * i + 1);
+    }
+    return OK;
+}
+
+static COLD Status *pad_hlo(Hlo *h) {
+    Shape low, high;
+    TRY(known_paddings(h, &low, &high));
+    HloValue value = h->n_in > 2 ? hlo_in(h, 2) : hlo_number(h, 0, hlo_out_type(h, 0));
+    return hlo_out(h, 0, hlo_pad(h, hlo_in(h, 0), value, low, high, NULL));
+}
+
+// REFLECT leaves the edge out of the image, SYMMETRIC repeats it.
+static COLD Status *mirror_hlo(Hlo *h) {
+    Shape low, high;
+    TRY(known_paddings(h, &low, &high));
+    int64_t edge = str_is(node_str(h->node, "mode"), "REFLECT");
+    HloValue x = hlo_in(h, 0);
+    for (int i = 0; i < low.rank; i++) {
+        int64_t n = x->shape.dims[i];
+        HloValue parts[3];
+        int count = 0;
+        if (low.dims[i])
+            parts[count++] = hlo_reverse(h, hlo_part(h, x, i, edge, edge + low.dims[i]), BIT(i));
+        parts[count++] = x;
+        if (high.dims[i])
+            parts[count++] = hlo_reverse(h, hlo_part(h, x, i, n - edge - high.dims[i], n - edge), BIT(i));
+        x = hlo_concat(h, parts, count, i);
+    }
+    return hlo_out(h, 0, x);
+}
+
+// What went into the image comes back, from the last dimension to the first.
+static COLD Status *mirror_grad_hlo(Hlo *h) {
+    Shape low, high;
+    TRY(known_paddings(h, &low, &high));
+    int64_t edge = str_is(node_str(h->node, "mode"), "REFLECT");
+    HloValue dy = hlo_in(h, 0);
+    for (int i = 0; i < low.rank; i++) {
+        int64_t wide = dy->shape.dims[i], n = wide - low.dims[i] - high.dims[i];
+        Shape before = {.rank = low.rank}, after = before;
+        HloValue dx = hlo_part(h, dy, i, low.dims[i], low.dims[i] + n);
+        if (low.dims[i]) {
+            before.dims[i] = edge;
+            after.dims[i] = n - edge - low.dims[i];
+            HloValue part = hlo_reverse(h, hlo_part(h, dy, i, 0, low.dims[i]), BIT(i));
+            dx = hlo_add(h, dx, hlo_pad(h, part, NULL, before, after, NULL));
+        }
+        if (high.dims[i]) {
+            after.dims[i] = edge;
+            before.dims[i] = n - edge - high.dims[i];
+            HloValue part = hlo_reverse(h, hlo_part(h, dy, i, wide - high.dims[i], wide), BIT(i));
+            dx = hlo_add(h, dx, hlo_pad(h, part, NULL, before, after, NULL));
+        }
+        dy = dx;
+    }
+    return hlo_out(h, 0, dy);
+}
+
 const Op op_Pad = {
     .signature = "Pad(input: T, paddings: Tpaddings) -> output: T; T: type; Tpaddings: {int32, int64} = int32",
     .doc = "The input with zeros around it; strings are empty.", .needs = "matrix(paddings)", .shape = pad_shape,
     .grad = pad_grad, .prepare = pad_prepare, .own_size = sizeof(Padding), .cpu = ANY_TYPE(pad_kernel), .host = BIT(1),
+    .hlo = pad_hlo,
 };
 const Op op_PadV2 = {
     .signature = "PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T; T: type; "
                  "Tpaddings: {int32, int64} = int32",
     .doc = "The input with a given value around it.", .needs = "matrix(paddings), scalar(constant_values)",
     .shape = pad_shape, .grad = pad_grad, .prepare = pad_prepare, .own_size = sizeof(Padding),
-    .cpu = ANY_TYPE(pad_kernel), .host = BIT(1),
+    .cpu = ANY_TYPE(pad_kernel), .host = BIT(1), .hlo = pad_hlo,
 };
 #define MIRROR_ATTRIBUTES \
     "(input: T, paddings: Tpaddings) -> output: T; T: type; Tpaddings: {int32, int64} = int32; " \
@@ -184,11 +252,11 @@ const Op op_PadV2 = {
 const Op op_MirrorPad = {
     .signature = "MirrorPad" MIRROR_ATTRIBUTES, .doc = "The input with its mirror image around it.",
     .needs = "matrix(paddings)", .shape = pad_shape, .grad = mirror_grad, .prepare = mirror_prepare,
-    .own_size = sizeof(Padding), .cpu = ANY_TYPE(pad_kernel), .host = BIT(1),
+    .own_size = sizeof(Padding), .cpu = ANY_TYPE(pad_kernel), .host = BIT(1), .hlo = mirror_hlo,
 };
 const Op op_MirrorPadGrad = {
     .signature = "MirrorPadGrad" MIRROR_ATTRIBUTES, .doc = "Gradient of MirrorPad: the mirror images folded back.",
     .needs = "matrix(paddings)", .shape = unpad_shape, .grad = mirror_grad_grad, .prepare = mirror_grad_prepare,
-    .own_size = sizeof(Padding), .cpu = KERNELS(NUMBERS, fold_back), .host = BIT(1),
+    .own_size = sizeof(Padding), .cpu = KERNELS(NUMBERS, fold_back), .host = BIT(1), .hlo = mirror_grad_hlo,
 };
 #endif

@@ -171,6 +171,8 @@ typedef struct {
     int64_t row, rows;       // elements of a value, values of the output
 } Filling;
 
+// The first row of the output is filled with the default, broadcast; it is then copied to all others, and the values
+// are put over it. So each element is written at most twice.
 static Status *ragged_move(Kernel *k, const void *const *in, void *const *out) {
     const Filling *f = k->scratch;
     const Shape *filler = &k->in[2]->shape, *values = &k->in[1]->shape;
@@ -230,7 +232,8 @@ static Status *ragged_run(Kernel *k) {
     return move_elements(&moving, ragged_move);
 }
 
-// Numbers of the rows, laid out in the same way, say where each gradient belongs; 0 is the filler.
+// A value's gradient is found by its number: 1, 2, ... n, laid out by the same op with filler 0, tell for each row of
+// dy which value stood there. A segment sum by these numbers is the values' gradient; segment 0 is the default's.
 static void ragged_grad(Formula *f) {
     int n, ragged;
     Status *status = ragged_rank(f->node, NULL, &n, &ragged);

@@ -24,7 +24,8 @@ static double real_at(const Tensor *t, int64_t i) {
     }
 }
 
-// The steps from start to limit, as the type computes them.
+// The steps from start to limit, in the arithmetic of the type: a quotient that double keeps below a whole number may
+// reach it in float, and TensorFlow's row is then shorter or longer by one.
 static double steps(double start, double limit, double delta, DType dtype) {
     if (dtype == DT_double)
         return (limit - start) / delta;
@@ -45,6 +46,7 @@ static Status *count_reals(double start, double limit, double delta, DType dtype
     return OK;
 }
 
+// In unsigned numbers: limit - start of two int64s may not fit in an int64, and -delta doesn't for the least one.
 static Status *count_ints(int64_t start, int64_t limit, int64_t delta, int64_t *out) {
     NEED(delta != 0, INVALID_ARGUMENT, "Requires delta != 0");
     bool some = delta > 0 ? start < limit : start > limit;
@@ -56,6 +58,8 @@ static Status *count_ints(int64_t start, int64_t limit, int64_t delta, int64_t *
     return OK;
 }
 
+// Floating-point rows add delta again and again, as TensorFlow does, rather than multiply: the roundings pile up, and
+// they must be the same ones. Integers are computed by multiplication, in unsigned arithmetic, which wraps.
 static void fill_row(const Tensor *out, int64_t at, int64_t n, const Tensor *starts, int64_t s, const Tensor *deltas,
                      int64_t d) {
     for (int64_t i = 0; i < n; i++)
@@ -264,7 +268,8 @@ static Status *gather_shape(Shapes *s) {
     return OK;
 }
 
-// Rows of the gradient belong to the values that the chosen rows hold.
+// Rows of the gradient belong to the values that the chosen rows hold. Splits composed level by level give the first
+// and the last value of each chosen row, and RaggedRange lists the numbers between: the indices of an IndexedSlices.
 static void gather_grad(Formula *f) {
     int n = f->n_x - 2;
     Output ends = f->x[0], flat = Reshape(f->x[n + 1], Ints(-1));
@@ -288,7 +293,8 @@ const Op op_RaggedGather = {
 
 // ---------------------------------------- RaggedTensorToSparse
 
-// The coordinates of each row of the values: which row of every level it lies in, and where there.
+// The coordinates of each row of the values: which row of every level it lies in, and where there. Rows of the values
+// come in order, so at each level the current row only moves on: one pass over all splits.
 static void put_coordinates(Kernel *k, int n, const Shape *values, int64_t inner) {
     int64_t *indices = k->out[0]->data, rank = k->out[0]->shape.dims[1];
     int64_t at[32] = {0};    // the row of each level that is being passed

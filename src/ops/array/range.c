@@ -72,12 +72,18 @@ static Status *range_shape(Shapes *s) {
     return OK;
 }
 
+static COLD Status *range_hlo(Hlo *h) {
+    NEED(shape_is_known(hlo_out_shape(h, 0)), UNIMPLEMENTED, "the length is not known");
+    HloValue at = hlo_iota(h, hlo_out_type(h, 0), *hlo_out_shape(h, 0), 0);
+    return hlo_out(h, 0, hlo_add(h, hlo_in(h, 0), hlo_mul(h, at, hlo_in(h, 2))));
+}
+
 const Op op_Range = {
     .signature = "Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx; "
                  "Tidx: {floats, signed_integers, uint16, uint32, uint64} = int32",
     .doc = "Numbers from start up to, and without, limit, delta apart.",
     .needs = "scalar(start), scalar(limit), scalar(delta)", .shape = range_shape, .cpu = KERNELS(REALS, range),
-    .host = BIT(0) | BIT(1) | BIT(2), .host_out = BIT(0), .flags = OP_NO_GRADIENT,
+    .host = BIT(0) | BIT(1) | BIT(2), .host_out = BIT(0), .flags = OP_NO_GRADIENT, .hlo = range_hlo,
 };
 
 static Status *lin_space_shape(Shapes *s) {
@@ -90,11 +96,23 @@ static Status *lin_space_shape(Shapes *s) {
     return OK;
 }
 
+static COLD Status *lin_space_hlo(Hlo *h) {
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out), UNIMPLEMENTED, "the length is not known");
+    HloValue start = hlo_in(h, 0), stop = hlo_in(h, 1), at = hlo_iota(h, start->dtype, *out, 0);
+    double last = (double)out->dims[0] - 1;
+    if (last == 0)
+        return hlo_out(h, 0, hlo_broadcast(h, start, *out));
+    HloValue step = hlo_div(h, hlo_sub(h, stop, start), hlo_like(h, last, start));
+    HloValue number = hlo_iota(h, DT_int32, *out, 0), inside = hlo_add(h, start, hlo_mul(h, step, at));
+    return hlo_out(h, 0, hlo_select(h, hlo_is(h, "EQ", number, last), stop, inside));
+}
+
 const Op op_LinSpace = {
     .signature = "LinSpace(start: T, stop: T, num: Tidx) -> output: T; T: floats; "
                  "Tidx: {int32, int64} = int32",
     .doc = "So many numbers from start to stop, both included, at equal distances.",
     .needs = "scalar(start), scalar(stop), scalar(num)", .shape = lin_space_shape, .cpu = KERNELS(FLOATS, lin_space),
-    .host = BIT(2), .flags = OP_NO_GRADIENT,
+    .host = BIT(2), .flags = OP_NO_GRADIENT, .hlo = lin_space_hlo,
 };
 #endif

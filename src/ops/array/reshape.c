@@ -58,12 +58,19 @@ static Status *reshape_partial(Shapes *s, Shape *value) {
     return s->in[0].rank == 0 || s->in[0].rank == 1 ? shapes_input_shape(s, 0, value) : OK;
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *reshape_hlo(Hlo *h) {
+    NEED(shape_is_known(hlo_out_shape(h, 0)), UNIMPLEMENTED, "the shape is not known");
+    return hlo_out(h, 0, hlo_reshape(h, hlo_in(h, 0), *hlo_out_shape(h, 0)));
+}
+
 const Op op_Reshape = {
     .signature = "Reshape(tensor: T, shape: Tshape) -> output: T; T: type; Tshape: {int32, int64} = int32",
     .doc = "The same elements in another shape; -1 stands for the extent that follows from the others.",
     .needs = "vector(shape), each(shape) >= -1", .shape = reshape_shape, .partial = reshape_partial,
     .prepare = reshape_prepare, .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0),
-    .flags = OP_CHEAP,
+    .flags = OP_CHEAP, .hlo = reshape_hlo,
 };
 
 // ---------------------------------------- ExpandDims, Squeeze
@@ -91,6 +98,7 @@ const Op op_ExpandDims = {
     .signature = "ExpandDims(input: T, dim: Tdim) -> output: T; T: type; Tdim: {int32, int64} = int32",
     .doc = "One more dimension, of extent 1, before the one named.", .needs = "one(dim)", .shape = expand_dims_shape,
     .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .host = BIT(1), .alias = BIT(0), .flags = OP_CHEAP,
+    .hlo = reshape_hlo,
 };
 
 static Status *squeeze_shape(Shapes *s) {
@@ -122,7 +130,7 @@ static Status *squeeze_shape(Shapes *s) {
 const Op op_Squeeze = {
     .signature = "Squeeze(input: T) -> output: T; T: type; squeeze_dims: list(int) >= 0 = []",
     .doc = "Without the dimensions of extent 1, or without those that are named.", .shape = squeeze_shape,
-    .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP,
+    .grad = reshape_grad, .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP, .hlo = reshape_hlo,
 };
 
 // ---------------------------------------- EnsureShape
@@ -141,7 +149,7 @@ static void pass_grad(Formula *f) {
 const Op op_EnsureShape = {
     .signature = "EnsureShape(input: T) -> output: T; shape: shape; T: type",
     .doc = "The input, which must have that shape.", .shape = ensure_shape, .grad = pass_grad,
-    .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP,
+    .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP, .hlo = hlo_identity,
 };
 
 static void prevented(Formula *f) {
@@ -153,5 +161,5 @@ static void prevented(Formula *f) {
 const Op op_PreventGradient = {
     .signature = "PreventGradient(input: T) -> output: T; T: type; message: string = \"\"",
     .doc = "The input; asking for a gradient through it is an error.", .shape = shape_unchanged, .grad = prevented,
-    .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP,
+    .cpu = ANY_TYPE(kernel_nothing), .alias = BIT(0), .flags = OP_CHEAP, .hlo = hlo_identity,
 };

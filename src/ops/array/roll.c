@@ -9,7 +9,7 @@ typedef struct {
     size_t size;
 } Rolling;
 
-// Each row of the innermost dimension moves as two runs.
+// A row of the innermost dimension moves as two runs: what stays behind the shift, and what wraps round to the front.
 static Status *roll_move(Kernel *k, const void *const *in, void *const *out) {
     const Rolling *own = k->own;
     const Shape *shape = &k->in[0]->shape;
@@ -63,13 +63,27 @@ static void roll_grad(Formula *f) {
     f->dx[0] = formula_3(f, "Roll", f->dy[0], Neg(f->x[1]), f->x[2]);
 }
 
+static COLD Status *roll_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    Shape shift = hlo_need_list(h, 1), axes = hlo_need_list(h, 2);
+    NEED(shift.rank == axes.rank, INVALID_ARGUMENT, "shift and axis must have the same size");
+    for (int i = 0; i < shift.rank && !h->status; i++) {
+        int axis;
+        TRY(shape_axis(axes.dims[i], x->shape.rank, &axis));
+        int64_t n = x->shape.dims[axis], by = n > 0 ? (shift.dims[i] % n + n) % n : 0;
+        if (by)
+            x = hlo_concat(h, (HloValue[]){hlo_part(h, x, axis, n - by, n), hlo_part(h, x, axis, 0, n - by)}, 2, axis);
+    }
+    return hlo_out(h, 0, x);
+}
+
 const Op op_Roll = {
     .signature = "Roll(input: T, shift: Tshift, axis: Taxis) -> output: T; T: type; Tshift: {int32, int64}; "
                  "Taxis: {int32, int64}",
     .doc = "The elements moved on along dimensions; what leaves at the end comes in at the beginning.",
     .needs = "rank(input) >= 1, scalar_or_vector(shift), scalar_or_vector(axis)", .shape = shape_unchanged,
     .grad = roll_grad, .prepare = roll_prepare, .own_size = sizeof(Rolling), .cpu = ANY_TYPE(roll_run),
-    .host = BIT(1) | BIT(2),
+    .host = BIT(1) | BIT(2), .hlo = roll_hlo,
 };
 
 // ---------------------------------------- ReverseSequence
@@ -130,11 +144,32 @@ static void sequence_grad(Formula *f) {
     f->dx[0] = Like("ReverseSequence", f->dy[0], f->x[1]);
 }
 
+// As [batch, sequence, the rest]: what each place is read from, then back.
+static COLD Status *sequence_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), lengths = hlo_cast(h, hlo_in(h, 1), DT_int64);
+    int batch, sequence;
+    TRY(h->status);
+    TRY(sequence_axes(h->node, &x->shape, &batch, &sequence));
+    Shape perm = SHAPE(batch, sequence), back = x->shape;
+    for (int i = 0; i < x->shape.rank; i++)
+        if (i != batch && i != sequence)
+            hlo_list_add(h, &perm, i);
+    for (int i = 0; i < perm.rank; i++)
+        back.dims[perm.dims[i]] = i;
+    Shape rows = SHAPE(x->shape.dims[batch], x->shape.dims[sequence]);
+    HloValue good = hlo_and(h, hlo_is(h, "GE", lengths, 0), hlo_is(h, "LE", lengths, (double)rows.dims[1]));
+    hlo_check(h, good, INVALID_ARGUMENT, "seq_lengths are out of range");
+    HloValue at = hlo_iota(h, DT_int64, rows, 1), length = hlo_expand(h, lengths, 1);
+    HloValue from = hlo_select(h, hlo_lt(h, at, length), hlo_sub(h, hlo_plus(h, length, -1), at), at);
+    HloValue y = hlo_take(h, hlo_transpose(h, x, perm), from, 1, 1);
+    return hlo_out(h, 0, hlo_transpose(h, y, back));
+}
+
 const Op op_ReverseSequence = {
     .signature =
         "ReverseSequence(input: T, seq_lengths: Tlen) -> output: T; seq_dim: int; batch_dim: int = 0; T: type; "
                  "Tlen: {int32, int64} = int64",
     .doc = "Each sequence of a batch, its first elements in reverse order.",
     .needs = "vector(seq_lengths), rank(input) >= 1",
-    .shape = sequence_shape, .grad = sequence_grad, .cpu = ANY_TYPE(sequence_run),
+    .shape = sequence_shape, .grad = sequence_grad, .cpu = ANY_TYPE(sequence_run), .hlo = sequence_hlo,
 };

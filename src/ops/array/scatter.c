@@ -113,12 +113,52 @@ static void gather_nd_grad(Formula *f) {
     f->dx[0] = ScatterNd(indices, f->dy[0], formula_shape(f, f->x[0], output_type(indices)));
 }
 
+// ---------------------------------------- for devices that compile
+
+// Every component of an index is in range of its dimension.
+static COLD void check_places(Hlo *h, HloValue indices, const Shape *shape) {
+    int last = indices->shape.rank - 1;
+    for (int i = 0; i < indices->shape.dims[last] && !h->status; i++)
+        hlo_check_range(h, hlo_part(h, indices, last, i, i + 1), shape->dims[i], "indices are out of range");
+}
+
+static COLD Status *gather_nd_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1);
+    TRY(h->status);
+    NEED(node_str(h->node, "bad_indices_policy").n == 0, UNIMPLEMENTED, "a bad_indices_policy");
+    check_places(h, indices, &x->shape);
+    return hlo_out(h, 0, hlo_take_nd(h, x, indices));
+}
+
+static COLD Status *scatter_nd_hlo(Hlo *h) {
+    HloValue indices = hlo_in(h, 0), updates = hlo_in(h, 1);
+    TRY(h->status);
+    const Shape *shape = hlo_out_shape(h, 0);
+    NEED(shape_is_known(shape), UNIMPLEMENTED, "the shape is not known");
+    NEED(node_str(h->node, "bad_indices_policy").n == 0, UNIMPLEMENTED, "a bad_indices_policy");
+    check_places(h, indices, shape);
+    const char *op = updates->dtype == DT_bool ? "or" : "add";
+    return hlo_out(h, 0, hlo_put(h, op, hlo_fill(h, 0, updates->dtype, *shape), indices, updates, true));
+}
+
+static COLD Status *tensor_scatter_hlo(Hlo *h) {
+    const ElementwiseOp *combine = node_op(h->node)->row;
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1), updates = hlo_in(h, 2);
+    TRY(h->status);
+    NEED(node_str(h->node, "bad_indices_policy").n == 0, UNIMPLEMENTED, "a bad_indices_policy");
+    check_places(h, indices, &x->shape);
+    bool minus = combine == &elementwise_Sub;
+    const char *op = !combine ? NULL : minus || combine == &elementwise_Add ? "add"
+                   : combine == &elementwise_Minimum ? "minimum" : "maximum";
+    return hlo_out(h, 0, hlo_put(h, op, x, indices, minus ? hlo_neg(h, updates) : updates, true));
+}
+
 const Op op_GatherNd = {
     .signature = "GatherNd(params: Tparams, indices: Tindices) -> output: Tparams; Tparams: type; "
                  "Tindices: {int16, int32, int64}; bad_indices_policy: string = \"\"",
     .doc = "The slices of params that the vectors in indices name.", .needs = "rank(params) >= 1, rank(indices) >= 1",
     .shape = gather_nd_shape, .grad = gather_nd_grad, .prepare = gather_nd_prepare, .own_size = sizeof(Places),
-    .cpu = ANY_TYPE(gather_nd_run),
+    .cpu = ANY_TYPE(gather_nd_run), .hlo = gather_nd_hlo,
 };
 
 // ---------------------------------------- adding and putting
@@ -149,6 +189,8 @@ static Status *check_known_updates(const Shape *indices, const Shape *updates, c
     return whole->rank >= 0 ? check_updates(indices, updates, whole) : OK;
 }
 
+// In the order of the indices, on one thread: equal indices add up, or the last one stays, and the order of the sums is
+// the same at each run.
 static Status *scatter_into(Kernel *k, const Tensor *indices, const void *updates, void *out) {
     const Places *places = k->own;
     size_t bytes = (size_t)places->slice * places->size;
@@ -211,7 +253,7 @@ const Op op_ScatterNd = {
     .doc = "Zeros of that shape, with the updates added where the vectors in indices say.",
     .needs = "rank(indices) >= 1, vector(shape), each(shape) >= 0", .shape = scatter_nd_shape,
     .grad = scatter_nd_grad, .prepare = scatter_nd_prepare, .own_size = sizeof(Places),
-    .cpu = ANY_TYPE(scatter_nd_run), .host = BIT(2),
+    .cpu = ANY_TYPE(scatter_nd_run), .host = BIT(2), .hlo = scatter_nd_hlo,
 };
 
 // ---------------------------------------- into a copy of a tensor
@@ -251,7 +293,7 @@ static void sub_grad(Formula *f) {
     f->dx[0] = f->dy[0];
     f->dx[2] = Neg(GatherNd(f->dy[0], f->x[1]));
 }
-// dy goes to whichever is the extreme, shared out among equals.
+// dy goes to whichever is the extreme, shared out equally where x and updates tie, as TensorFlow's gradient does.
 static void extreme_grad(Formula *f) {
     Output x = f->x[0], indices = f->x[1], updates = f->x[2], y = f->y[0], dy = f->dy[0];
     Output of_x = Cast(Equal(x, y), output_type(x));
@@ -267,7 +309,7 @@ static void extreme_grad(Formula *f) {
                            "bad_indices_policy: string = \"\"",                                                      \
         .doc = text, .needs = "rank(tensor) >= 1, rank(indices) >= 1", .shape = tensor_scatter_shape,                \
         .grad = gradient, .prepare = tensor_scatter_prepare, .own_size = sizeof(Places),                             \
-        .cpu = ANY_TYPE(tensor_scatter_run), .inplace = BIT(0), .row = combine,                                      \
+        .cpu = ANY_TYPE(tensor_scatter_run), .inplace = BIT(0), .hlo = tensor_scatter_hlo, .row = combine,           \
     };
 TENSOR_SCATTER(TensorScatterUpdate, "int16, int32, int64, uint16", "The tensor with slices replaced.", update_grad,
                NULL)

@@ -73,11 +73,46 @@ static void slice_grad(Formula *f) {  // zeros around dy
     f->dx[0] = Pad(dy, Pack(((Output[]){begin, behind}), 2, 1));
 }
 
+// ---------------------------------------- for devices that compile
+
+// Where the begin isn't known the size must be, and the part has to lie inside.
+static COLD Status *slice_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    const Shape *size = hlo_out_shape(h, 0);
+    NEED(shape_is_known(size), UNIMPLEMENTED, "the size is not known");
+    if (hlo_known(h, 1)) {
+        Shape begin = hlo_need_list(h, 1), end = begin;
+        for (int i = 0; i < end.rank; i++)
+            end.dims[i] += size->dims[i];
+        return hlo_out(h, 0, hlo_slice(h, x, begin, end, NULL));
+    }
+    HloValue begin = hlo_in(h, 1), at[MAX_RANK];
+    for (int i = 0; i < size->rank; i++) {
+        at[i] = hlo_reshape(h, hlo_part(h, begin, 0, i, i + 1), SCALAR_SHAPE);
+        hlo_check_range(h, at[i], x->shape.dims[i] - size->dims[i] + 1, "the slice is not inside of the input");
+    }
+    return hlo_out(h, 0, hlo_dynamic_slice(h, x, at, *size));
+}
+
+static COLD Status *reverse_hlo(Hlo *h) {
+    const Tensor *dims;
+    TRY(hlo_need(h, 1, &dims));
+    uint32_t axes = 0;
+    for (int64_t i = 0; i < tensor_count(dims) && i < MAX_RANK; i++)
+        axes |= ((const bool *)dims->data)[i] ? BIT(i) : 0;
+    return hlo_out(h, 0, hlo_reverse(h, hlo_in(h, 0), axes));
+}
+
+static COLD Status *reverse_v2_hlo(Hlo *h) {
+    uint32_t axes = hlo_need_axes(h, 1, hlo_in_shape(h, 0)->rank);
+    return hlo_out(h, 0, hlo_reverse(h, hlo_in(h, 0), axes));
+}
+
 const Op op_Slice = {
     .signature = "Slice(input: T, begin: Index, size: Index) -> output: T; T: type; Index: {int32, int64}",
     .doc = "The part that begins there and has that size; -1: all the rest.", .needs = "vector(begin), vector(size)",
     .shape = slice_shape, .partial = slice_partial, .grad = slice_grad, .prepare = slice_prepare,
-    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1) | BIT(2),
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1) | BIT(2), .hlo = slice_hlo,
 };
 
 // ---------------------------------------- Reverse
@@ -108,7 +143,7 @@ const Op op_Reverse = {
     .signature = "Reverse(tensor: T, dims: bool) -> output: T; T: " REVERSIBLE,
     .doc = "The dimensions that are true run backwards.", .needs = "vector(dims)", .shape = shape_unchanged,
     .grad = reverse_grad, .prepare = reverse_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
-    .host = BIT(1),
+    .host = BIT(1), .hlo = reverse_hlo,
 };
 
 static Status *reverse_v2_shape(Shapes *s) {
@@ -138,5 +173,5 @@ const Op op_ReverseV2 = {
                  "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, floats, complexes, string}",
     .doc = "The dimensions that are named run backwards.", .needs = "vector(axis)", .shape = reverse_v2_shape,
     .grad = reverse_v2_grad, .prepare = reverse_v2_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
-    .host = BIT(1),
+    .host = BIT(1), .hlo = reverse_v2_hlo,
 };

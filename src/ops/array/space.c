@@ -95,18 +95,43 @@ static void to_space_grad(Formula *f) {
     f->dx[0] = Like("SpaceToDepth", f->dy[0]);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *depth_hlo(Hlo *h) {
+    bool to_depth = node_op(h->node)->row != NULL;
+    HloValue x = hlo_in(h, 0);
+    const Shape *out = hlo_out_shape(h, 0), *wide = to_depth ? &x->shape : out, *deep = to_depth ? out : &x->shape;
+    int64_t block = node_int(h->node, "block_size");
+    Format f;
+    TRY(h->status);
+    TRY(format_of(h->node, &f));
+    int64_t n = wide->dims[0], high = deep->dims[f.h], across = deep->dims[f.w], c = wide->dims[f.c];
+    bool planes = f.c == 1;
+    if (to_depth) {
+        Shape apart = planes ? SHAPE(n, c, high, block, across, block) : SHAPE(n, high, block, across, block, c);
+        Shape perm = planes ? SHAPE(0, 3, 5, 1, 2, 4) : SHAPE(0, 1, 3, 2, 4, 5);
+        x = hlo_transpose(h, hlo_reshape(h, x, apart), perm);
+    } else {
+        Shape apart = planes ? SHAPE(n, block, block, c, high, across) : SHAPE(n, high, across, block, block, c);
+        Shape perm = planes ? SHAPE(0, 3, 4, 1, 5, 2) : SHAPE(0, 1, 3, 2, 4, 5);
+        x = hlo_transpose(h, hlo_reshape(h, x, apart), perm);
+    }
+    return hlo_out(h, 0, hlo_reshape(h, x, *out));
+}
+
 const Op op_SpaceToDepth = {
     .signature = "SpaceToDepth(input: T) -> output: T; T: type; block_size: int >= 2; "
                  "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"",
     .doc = "Blocks of rows and columns moved into the channels.", .needs = "rank(input) == 4",
     .shape = to_depth_shape, .grad = to_depth_grad, .prepare = depth_prepare, .own_size = sizeof(Move),
-    .cpu = ANY_TYPE(move_run), .row = "to depth",
+    .cpu = ANY_TYPE(move_run), .row = "to depth", .hlo = depth_hlo,
 };
 const Op op_DepthToSpace = {
     .signature = "DepthToSpace(input: T) -> output: T; T: type; block_size: int >= 2; "
                  "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"",
     .doc = "Channels moved into blocks of rows and columns.", .needs = "rank(input) == 4", .shape = to_space_shape,
     .grad = to_space_grad, .prepare = depth_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
+    .hlo = depth_hlo,
 };
 
 // ---------------------------------------- batch
@@ -192,7 +217,9 @@ typedef struct {
     size_t row;   // bytes of what lies behind the dimensions of space
 } Batching;
 
-// Every element of the batched side, by row: where it is in space, or in the padding.
+// By rows of what follows the dimensions of space. A batch entry of the blocked side is (block offset, batch), the
+// offset being the slower part, as TensorFlow lays it out. A row is at offset + index * block - before in space, or
+// else in the padding, which is written as zeros one way and cropped the other.
 static Status *batch_move(Kernel *k, const void *const *in, void *const *out) {
     const Batching *own = k->own;
     const Blocks *b = &own->blocks;
@@ -255,7 +282,56 @@ static void from_batch_grad(Formula *f) {
     f->dx[0] = Like("SpaceToBatch", f->dy[0], f->x[1]);
 }
 
-#define BATCH .prepare = batch_prepare, .own_size = sizeof(Batching), .cpu = ANY_TYPE(batch_run)
+// ---------------------------------------- for devices that compile
+
+// Between [N, extent, block, ..., rest] and [block, ..., N, extent, ..., rest].
+static COLD Status *batch_hlo(Hlo *h) {
+    bool to_batch = node_op(h->node)->row != NULL;
+    int last = h->n_in - 1;
+    const Tensor *block = NULL, *edges;
+    TRY(hlo_need(h, last, &edges));
+    if (last == 2)
+        TRY(hlo_need(h, 1, &block));
+    Blocks b;
+    TRY(blocks_of(h->node, block, block ? tensor_count(block) : 2, edges, &b));
+    HloValue x = hlo_in(h, 0);
+    Shape low = {.rank = x->shape.rank}, high = low;
+    for (int i = 0; i < b.n; i++) {
+        low.dims[i + 1] = b.before[i];
+        high.dims[i + 1] = b.after[i];
+    }
+    if (to_batch)
+        x = hlo_pad(h, x, NULL, low, high, NULL);
+    TRY(h->status);
+    int64_t blocks = 1, rest = shape_span(&x->shape, b.n + 1, x->shape.rank);
+    for (int i = 0; i < b.n; i++)
+        blocks *= b.block[i];
+    int64_t n = to_batch ? x->shape.dims[0] : x->shape.dims[0] / blocks;
+    Shape apart = {0}, perm = {0}, whole = SHAPE(to_batch ? n * blocks : n);
+    for (int i = 0; i < b.n && !to_batch; i++)
+        hlo_list_add(h, &apart, b.block[i]);
+    for (int i = 0; i < b.n && to_batch; i++)
+        hlo_list_add(h, &perm, 2 * i + 2);
+    hlo_list_add(h, &apart, n);
+    hlo_list_add(h, &perm, to_batch ? 0 : b.n);
+    for (int i = 0; i < b.n; i++) {
+        hlo_list_add(h, &apart, to_batch ? x->shape.dims[i + 1] / b.block[i] : x->shape.dims[i + 1]);
+        hlo_list_add(h, to_batch ? &apart : &perm, to_batch ? b.block[i] : b.n + 1 + i);
+        hlo_list_add(h, &perm, to_batch ? 2 * i + 1 : i);
+        hlo_list_add(h, &whole, to_batch ? x->shape.dims[i + 1] / b.block[i] : x->shape.dims[i + 1] * b.block[i]);
+    }
+    hlo_list_add(h, &apart, rest);
+    hlo_list_add(h, &perm, 2 * b.n + 1);
+    for (int i = b.n + 1; i < x->shape.rank; i++)
+        hlo_list_add(h, &whole, x->shape.dims[i]);
+    x = hlo_reshape(h, hlo_transpose(h, hlo_reshape(h, x, apart), perm), whole);
+    for (int i = 0; i < whole.rank; i++) {
+        high.dims[i] = whole.dims[i] - high.dims[i];
+    }
+    return hlo_out(h, 0, to_batch ? x : hlo_slice(h, x, low, high, NULL));
+}
+
+#define BATCH .prepare = batch_prepare, .own_size = sizeof(Batching), .cpu = ANY_TYPE(batch_run), .hlo = batch_hlo
 
 const Op op_SpaceToBatchND = {
     .signature = "SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> output: T; T: type; "

@@ -26,7 +26,8 @@ static bool has(uint64_t mask, int64_t i) {
     return i < 64 && (mask >> i & 1);
 }
 
-// A bound of a range, counted from the end where negative, brought into what a walk of that direction may reach.
+// A bound of a range, clamped as Python does: from the end where negative, and to what a walk of that direction may
+// reach. Going backwards that is [-1, extent - 1], -1 being the place before the first element.
 static int64_t bound(int64_t x, int64_t extent, int64_t stride, bool open, bool is_end) {
     int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? extent : extent - 1;
     if (open)
@@ -141,6 +142,7 @@ static Status *strided_shape(Shapes *s) {
     return OK;
 }
 
+// What a slice of shape(x) holds is known as far as x's shape is, so x[:2] as a target of Reshape has a static shape.
 static Status *strided_partial(Shapes *s, Shape *value) {
     Shape whole;
     Cut cut;
@@ -177,6 +179,7 @@ static Status *strided_prepare(Prepare *p) {
     return OK;
 }
 
+// dy goes back into zeros of x's shape: where a slice takes only a part, all else had no influence.
 static void strided_grad(Formula *f) {
     DType index = output_type(f->x[1]) == DT_int64 ? DT_int64 : DT_int32;  // StridedSliceGrad takes no int16
     Output begin = Cast(f->x[1], index), end = Cast(f->x[2], index), strides = Cast(f->x[3], index);
@@ -186,13 +189,84 @@ static void strided_grad(Formula *f) {
 #define MASKS \
     "begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0"
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *known_cut(Hlo *h, const Shape *in, Cut *cut) {
+    const Tensor *begin, *end, *strides;
+    TRY(hlo_need(h, 1, &begin));
+    TRY(hlo_need(h, 2, &end));
+    TRY(hlo_need(h, 3, &strides));
+    Spec spec = {begin, end, strides, masks_of(h->node)};
+    return cut_input(in, &spec, tensor_count(strides), cut);
+}
+
+// The same elements read forwards: where they begin, how far they are apart, and which dimensions then run backwards.
+static COLD uint32_t forwards(const Cut *cut, Shape *begin, Shape *step) {
+    uint32_t backwards = 0;
+    *begin = *step = (Shape){.rank = cut->rank};
+    for (int i = 0; i < cut->rank; i++) {
+        int64_t n = cut->cut.dims[i], stride = cut->stride[i];
+        begin->dims[i] = n == 0 ? 0 : stride < 0 ? cut->begin[i] + (n - 1) * stride : cut->begin[i];
+        step->dims[i] = stride < 0 ? -stride : stride;
+        backwards |= stride < 0 ? BIT(i) : 0;
+    }
+    return backwards;
+}
+
+static COLD Status *strided_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    Cut cut;
+    Shape begin, step, end;
+    TRY(known_cut(h, &x->shape, &cut));
+    uint32_t backwards = forwards(&cut, &begin, &step);
+    end = begin;
+    for (int i = 0; i < cut.rank; i++)
+        end.dims[i] += cut.cut.dims[i] ? (cut.cut.dims[i] - 1) * step.dims[i] + 1 : 0;
+    return hlo_out(h, 0, hlo_reshape(h, hlo_reverse(h, hlo_slice(h, x, begin, end, &step), backwards), cut.out));
+}
+
+// Zeros of that shape with the value in the cut's places.
+static COLD HloValue placed(Hlo *h, HloValue value, const Cut *cut, const Shape *shape) {
+    Shape low, interior, high = {.rank = cut->rank};
+    value = hlo_reverse(h, hlo_reshape(h, value, cut->cut), forwards(cut, &low, &interior));
+    for (int i = 0; i < cut->rank; i++) {
+        int64_t n = cut->cut.dims[i];
+        interior.dims[i] = n ? interior.dims[i] - 1 : 0;
+        high.dims[i] = shape->dims[i] - low.dims[i] - (n ? n + (n - 1) * interior.dims[i] : 0);
+    }
+    return hlo_pad(h, value, NULL, low, high, &interior);
+}
+
+static COLD Status *strided_grad_hlo(Hlo *h) {
+    Shape shape = hlo_need_list(h, 0);
+    Cut cut;
+    TRY(h->status);
+    TRY(known_cut(h, &shape, &cut));
+    return hlo_out(h, 0, placed(h, hlo_in(h, 4), &cut, &shape));
+}
+
+extern const Op op_TensorStridedSliceUpdate;
+
+static COLD Status *slice_update_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    Cut cut;
+    TRY(h->status);
+    TRY(known_cut(h, &x->shape, &cut));
+    HloValue value = hlo_broadcast(h, hlo_in(h, 4), cut.out), there = hlo_fill(h, 1, DT_bool, cut.out);
+    HloValue y = hlo_select(h, placed(h, there, &cut, &x->shape), placed(h, value, &cut, &x->shape), x);
+    if (node_op(h->node) == &op_TensorStridedSliceUpdate)
+        return hlo_out(h, 0, y);
+    hlo_assign(h, 0, y);
+    return h->n_out ? hlo_out_variable(h, 0, 0) : OK;
+}
+
 const Op op_StridedSlice = {
     .signature = "StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T; T: type; "
                  "Index: {int16, int32, int64}; " MASKS,
     .doc = "The part of a tensor that ranges with strides choose, as Python's x[1:9:2, ..., 3].",
     .needs = "vector(begin), vector(end), vector(strides)", .shape = strided_shape, .partial = strided_partial,
     .grad = strided_grad, .prepare = strided_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run),
-    .host = BIT(1) | BIT(2) | BIT(3),
+    .host = BIT(1) | BIT(2) | BIT(3), .hlo = strided_hlo,
 };
 
 // ---------------------------------------- StridedSliceGrad
@@ -236,7 +310,7 @@ const Op op_StridedSliceGrad = {
     .doc = "Zeros of that shape with dy where StridedSlice would have read.",
     .needs = "vector(shape), each(shape) >= 0, vector(begin), vector(end), vector(strides)", .shape = grad_shape,
     .grad = grad_grad, .prepare = grad_prepare, .own_size = sizeof(Move), .cpu = ANY_TYPE(grad_run),
-    .host = BIT(0) | BIT(1) | BIT(2) | BIT(3),
+    .host = BIT(0) | BIT(1) | BIT(2) | BIT(3), .hlo = strided_grad_hlo,
 };
 
 // ---------------------------------------- StridedSliceAssign, of a variable
@@ -289,7 +363,7 @@ const Op op_TensorStridedSliceUpdate = {
     .doc = "The tensor with the part that ranges with strides choose replaced.",
     .needs = "vector(begin), vector(end), vector(strides)", .shape = shape_unchanged, .prepare = assign_prepare,
     .own_size = sizeof(Move), .cpu = ANY_TYPE(slice_update_run), .grad = slice_update_grad,
-    .host = BIT(1) | BIT(2) | BIT(3), .inplace = BIT(0),
+    .host = BIT(1) | BIT(2) | BIT(3), .inplace = BIT(0), .hlo = slice_update_hlo,
 };
 
 #define ASSIGN_INPUTS "begin: Index, end: Index, strides: Index, value: T)"
@@ -301,10 +375,10 @@ const Op op_StridedSliceAssign = {
     .signature =
         "StridedSliceAssign(ref: ref T, " ASSIGN_INPUTS " -> output_ref: ref T; T: type; Index: {int32, int64}; "
                  MASKS,
-    ASSIGN_FIELDS, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT,
+    ASSIGN_FIELDS, .alias = BIT(0), .flags = OP_STATEFUL | OP_NO_GRADIENT, .hlo = slice_update_hlo,
 };
 const Op op_ResourceStridedSliceAssign = {
     .signature = "ResourceStridedSliceAssign(ref: resource, " ASSIGN_INPUTS "; T: type; Index: {int32, int64}; " MASKS
                  "; stateful",
-    ASSIGN_FIELDS, .flags = OP_NO_GRADIENT,
+    ASSIGN_FIELDS, .flags = OP_NO_GRADIENT, .hlo = slice_update_hlo,
 };

@@ -53,11 +53,20 @@ static void transpose_grad(Formula *f) {
     f->dx[0] = Transpose(f->dy[0], InvertPermutation(f->x[1]));
 }
 
+static COLD Status *transpose_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    Shape perm = hlo_need_list(h, 1);
+    for (int i = 0; i < perm.rank; i++)
+        perm.dims[i] += perm.dims[i] < 0 ? x->shape.rank : 0;
+    TRY(h->status);
+    return hlo_out(h, 0, hlo_transpose(h, x, perm));
+}
+
 const Op op_Transpose = {
     .signature = "Transpose(x: T, perm: Tperm) -> y: T; T: type; Tperm: {int32, int64} = int32",
     .doc = "The dimensions in another order: dimension i of the result is perm[i] of the input.",
     .needs = "vector(perm)", .shape = transpose_shape, .grad = transpose_grad, .prepare = transpose_prepare,
-    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1),
+    .own_size = sizeof(Move), .cpu = ANY_TYPE(move_run), .host = BIT(1), .hlo = transpose_hlo,
 };
 
 static void conjugate_expand(Formula *f) {

@@ -4,7 +4,7 @@
 
 #include "file/bundle.h"
 #include "ops/data/dataset_op.h"
-#include "resource/handle.h"
+#include "resource/resource.h"
 
 // ---------------------------------------- what is kept
 
@@ -53,26 +53,11 @@ static Status *memory_run(Kernel *k) {
     MemoryCache *cache;
     TRY(memory_new(&cache));
     AUTO(resource) Resource *resource = &cache->resource;
-    Tensor handle, deleter;
-    TRY(tensor_new(DT_variant, SCALAR_SHAPE, &deleter));
-    kernel_set_output(k, 1, deleter);
-    TRY(handle_tensor(resource, kernel_device_name(k->node), DT_INVALID, UNKNOWN_SHAPE, &handle));
-    kernel_set_output(k, 0, handle);
-    return OK;
+    return nameless_output(k, resource);
 }
 
 static Status *dummy_run(Kernel *k) {
-    Tensor handle;
-    TRY(handle_tensor_named(DEFAULT_CONTAINER, STR("dummy"), STR("MemoryCache"), kernel_device_name(k->node), DT_INVALID,
-                            UNKNOWN_SHAPE, &handle));
-    kernel_set_output(k, 0, handle);
-    return OK;
-}
-
-// It is gone with its last handle.
-static Status *delete_run(Kernel *k) {
-    (void)k;
-    return OK;
+    return nameless_dummy(k, &memory_type);
 }
 
 const Op op_AnonymousMemoryCache = {
@@ -86,7 +71,7 @@ const Op op_DummyMemoryCache = {
 };
 const Op op_DeleteMemoryCache = {
     .signature = "DeleteMemoryCache(handle: resource, deleter: variant); stateful", .doc = "Lets the memory of a cache go.",
-    .shape = shape_none, .cpu = ANY_TYPE(delete_run), .flags = OP_NO_GRADIENT,
+    .shape = shape_none, .cpu = ANY_TYPE(kernel_nothing), .flags = OP_NO_GRADIENT,  // it goes with its last handle
 };
 
 // ---------------------------------------- the dataset
@@ -111,15 +96,10 @@ static Status *cache_fill(Kernel *k, Dataset *dataset) {
     NEED(k->in[1]->shape.rank == 0, INVALID_ARGUMENT, "filename must be a scalar");
     own->file = str_copy(&dataset->arena, tstring_str(k->in[1]->data));
     NEED_MEMORY(own->file.p);
-    if (k->n_in > 2) {
-        Resource *resource = NULL;
-        Status *status = kernel_resource(k, 2, &memory_type, &resource);
-        own->memory = (MemoryCache *)resource;
-        if (!status || status_code(status) != NOT_FOUND)
-            return status;
-        status_free(status);
-    }
-    return memory_new(&own->memory);
+    Resource *resource;
+    TRY(nameless_input(k, "cache", &memory_type, &resource));
+    own->memory = (MemoryCache *)resource;
+    return resource ? OK : memory_new(&own->memory);
 }
 
 static void cache_clear(Dataset *dataset) {

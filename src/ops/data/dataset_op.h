@@ -17,6 +17,13 @@
 void dataset_one_start(Kernel *k);
 Status *dataset_element_shape(Shapes *s);
 
+// Outputs of ops whose resource lives as long as its handles (nameless.c): the handle, and a second one that once deleted
+// it. A dummy's handle names nothing: what would be in the resource is then the dataset's own.
+FALLIBLE Status *nameless_output(Kernel *k, Resource *resource);
+FALLIBLE Status *nameless_dummy(Kernel *k, const struct ResourceType *type);
+// The resource of that argument, retained; NULL where the op has none, or a dummy.
+FALLIBLE Status *nameless_input(Kernel *k, const char *argument, const struct ResourceType *type, Resource **out);
+
 // A pull inside a source: returns where it failed, or where the element comes later.
 #define TRY_NEXT(source, pull, out, how)             \
     do {                                             \

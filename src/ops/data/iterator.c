@@ -62,29 +62,18 @@ const Op op_IteratorV2 = {.signature = "IteratorV2" NAMES, NAMED_ITERATOR};
 // The name of one that has none: in the table those that are deleted by name are found by it.
 #define ANONYMOUS STR("_anonymous_iterators")
 
-static Status *anonymous(Kernel *k, bool listed, Tensor *out) {
+static Status *anonymous_run(Kernel *k) {
     static _Atomic int64_t numbers;
     Iterator *iterator;
     TRY(iterator_new(k->node, &iterator));
     AUTO(resource) Resource *resource = &iterator->resource;
-    if (listed) {
+    if (k->n_out == 2) {
         AUTO(text) Text name = {0};
         text_format(&name, "AnonymousIterator%" PRId64, atomic_fetch_add(&numbers, 1));
         NEED_MEMORY(!name.failed);
         TRY(resource_add(k->step->resources, ANONYMOUS, text_str(&name), resource));
     }
-    return handle_tensor(resource, kernel_device_name(k->node), DT_INVALID, UNKNOWN_SHAPE, out);
-}
-
-static Status *anonymous_run(Kernel *k) {
-    Tensor handle, deleter;
-    if (k->n_out == 2) {
-        TRY(tensor_new(DT_variant, SCALAR_SHAPE, &deleter));
-        kernel_set_output(k, 1, deleter);
-    }
-    TRY(anonymous(k, k->n_out == 2, &handle));
-    kernel_set_output(k, 0, handle);
-    return OK;
+    return nameless_output(k, resource);
 }
 
 #define NAMELESS                                                                                                      \

@@ -1,9 +1,9 @@
 // Shuffle — a dataset in another order: TensorFlow's own for a seed. An element is drawn from a buffer that is filled first;
 // its place is taken by the oldest, whose place the next to come will take.
 #include "ops/data/dataset_op.h"
+#include "resource/resource.h"
 #include "ops/data/seeds.h"
 #include "ops/random/stream.h"
-#include "resource/handle.h"
 
 // ---------------------------------------- seeds
 
@@ -28,19 +28,12 @@ Status *seed_generator_new(int64_t seed, int64_t seed2, bool changes, SeedGenera
 }
 
 Status *seed_generator_of(Kernel *k, const char *argument, int64_t seed, int64_t seed2, bool changes, SeedGenerator **out) {
-    int first, count;
-    if (node_input_arg(k->node, str_of(argument), &first, &count) >= 0) {
-        Resource *resource = NULL;
-        Status *status = kernel_resource(k, first, &generator_type, &resource);
-        if (!status) {
-            *out = (SeedGenerator *)resource;
-            return OK;
-        }
-        if (status_code(status) != NOT_FOUND)
-            return status;
-        status_free(status);
-    }
-    return seed_generator_new(seed, seed2, changes, out);
+    Resource *resource;
+    TRY(nameless_input(k, argument, &generator_type, &resource));
+    if (!resource)
+        return seed_generator_new(seed, seed2, changes, out);
+    *out = (SeedGenerator *)resource;
+    return OK;
 }
 
 PhiloxNumbers seed_generator_next(SeedGenerator *generator) {
@@ -60,26 +53,11 @@ static Status *generator_run(Kernel *k) {
     bool changes = k->n_in < 3 || *(const bool *)k->in[2]->data;
     TRY(seed_generator_new(tensor_int(k->in[0], 0), tensor_int(k->in[1], 0), changes, &generator));
     resource = &generator->resource;
-    Tensor handle, deleter;
-    TRY(tensor_new(DT_variant, SCALAR_SHAPE, &deleter));
-    kernel_set_output(k, 1, deleter);
-    TRY(handle_tensor(resource, kernel_device_name(k->node), DT_INVALID, UNKNOWN_SHAPE, &handle));
-    kernel_set_output(k, 0, handle);
-    return OK;
+    return nameless_output(k, resource);
 }
 
 static Status *dummy_run(Kernel *k) {
-    Tensor handle;
-    TRY(handle_tensor_named(DEFAULT_CONTAINER, STR("dummy"), STR("SeedGenerator"), kernel_device_name(k->node), DT_INVALID,
-                            UNKNOWN_SHAPE, &handle));
-    kernel_set_output(k, 0, handle);
-    return OK;
-}
-
-// It is gone with its last handle.
-static Status *delete_run(Kernel *k) {
-    (void)k;
-    return OK;
+    return nameless_dummy(k, &generator_type);
 }
 
 #define GENERATES \
@@ -99,7 +77,8 @@ const Op op_DummySeedGenerator = {
     .shape = shape_scalar, .cpu = ANY_TYPE(dummy_run), .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
 };
 
-#define DELETES .doc = "Lets a generator of seeds go.", .shape = shape_none, .cpu = ANY_TYPE(delete_run), .flags = OP_NO_GRADIENT
+#define DELETES /* it goes with its last handle */ \
+    .doc = "Lets a generator of seeds go.", .shape = shape_none, .cpu = ANY_TYPE(kernel_nothing), .flags = OP_NO_GRADIENT
 const Op op_DeleteSeedGenerator = {
     .signature = "DeleteSeedGenerator(handle: resource, deleter: variant); stateful", DELETES,
 };

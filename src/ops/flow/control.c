@@ -114,5 +114,5 @@ const Op op_ControlTrigger = {
 
 const Op op_NoOp = {
     .signature = "NoOp()", .doc = "Does nothing; a place for control edges to meet.", .cpu = ANY_TYPE(kernel_nothing),
-    .flags = OP_CHEAP | OP_NO_GRADIENT,
+    .flags = OP_CHEAP | OP_NO_GRADIENT, .hlo = hlo_identity,
 };

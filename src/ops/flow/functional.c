@@ -29,11 +29,12 @@ static Status *call_run(Kernel *k) {
 const Op op_PartitionedCall = {
     .signature = "PartitionedCall(args: Tin) -> output: Tout; " CALL_ATTRIBUTES, .doc = "Calls a function.",
     .shape = shape_none, .keeps = BIT(0), .cpu = ANY_TYPE(call_run), .flags = OP_DYNAMIC_SHAPE, .flow = FLOW_CALL,
+    .hlo = hlo_call,
 };
 const Op op_StatefulPartitionedCall = {
     .signature = "StatefulPartitionedCall(args: Tin) -> output: Tout; " CALL_ATTRIBUTES "; stateful; distributed",
     .doc = "Calls a function that may have side effects.", .shape = shape_none, .keeps = BIT(0),
-    .cpu = ANY_TYPE(call_run), .flags = OP_DYNAMIC_SHAPE, .flow = FLOW_CALL,
+    .cpu = ANY_TYPE(call_run), .flags = OP_DYNAMIC_SHAPE, .flow = FLOW_CALL, .hlo = hlo_call,
 };
 
 static Status *declared_shapes(Shapes *s) {
@@ -48,11 +49,11 @@ static Status *declared_shapes(Shapes *s) {
     "then_branch: func; else_branch: func; output_shapes: list(shape) = []"
 const Op op_If = {
     .signature = "If" IF_ATTRIBUTES "; stateful", .doc = "Calls one of two functions.", .shape = declared_shapes,
-    .flow = FLOW_IF,
+    .flow = FLOW_IF, .hlo = hlo_if,
 };
 const Op op_StatelessIf = {
     .signature = "StatelessIf" IF_ATTRIBUTES, .doc = "Calls one of two functions, neither with side effects.",
-    .shape = declared_shapes, .flow = FLOW_IF,
+    .shape = declared_shapes, .flow = FLOW_IF, .hlo = hlo_if,
 };
 
 #define CASE_ATTRIBUTES \
@@ -60,12 +61,12 @@ const Op op_StatelessIf = {
     "branches: list(func) >= 1; output_shapes: list(shape) = []"
 const Op op_Case = {
     .signature = "Case" CASE_ATTRIBUTES "; stateful", .doc = "Calls one of several functions; an index of none, the last.",
-    .shape = declared_shapes, .flow = FLOW_IF,
+    .shape = declared_shapes, .flow = FLOW_IF, .hlo = hlo_case,
 };
 const Op op_StatelessCase = {
     .signature = "StatelessCase" CASE_ATTRIBUTES,
     .doc = "Calls one of several functions without side effects; an index of none, the last.", .shape = declared_shapes,
-    .flow = FLOW_IF,
+    .flow = FLOW_IF, .hlo = hlo_case,
 };
 
 #define WHILE_ATTRIBUTES \
@@ -73,9 +74,9 @@ const Op op_StatelessCase = {
     "parallel_iterations: int = 10"
 const Op op_While = {
     .signature = "While" WHILE_ATTRIBUTES "; stateful", .doc = "Calls body while cond is true.",
-    .shape = declared_shapes, .flow = FLOW_WHILE,
+    .shape = declared_shapes, .flow = FLOW_WHILE, .hlo = hlo_while,
 };
 const Op op_StatelessWhile = {
     .signature = "StatelessWhile" WHILE_ATTRIBUTES, .doc = "Calls body while cond is true; neither has side effects.",
-    .shape = declared_shapes, .flow = FLOW_WHILE,
+    .shape = declared_shapes, .flow = FLOW_WHILE, .hlo = hlo_while,
 };

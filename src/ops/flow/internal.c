@@ -37,6 +37,12 @@ const Op op__Loop = {
     .doc = "Runs a list of nodes again and again, as long as it says so.", .flow = FLOW_LOOP,
 };
 
+const Op op__Cluster = {
+    .signature =
+        "_Cluster(inputs: Tin) -> outputs: Tout; Tin: list(type) >= 0; Tout: list(type) >= 0; body: int; stateful",
+    .doc = "Runs what its device has compiled of the graph.", .flow = FLOW_CLUSTER,
+};
+
 static Status *read_shape(Shapes *s) {
     s->out[0] = s->in[0];
     return OK;
@@ -56,5 +62,5 @@ static Status *read_run(Kernel *k) {
 const Op op__ReadRef = {
     .signature = "_ReadRef(ref: ref T) -> output: T; T: type; stateful",
     .doc = "The value of a variable when its reader runs.", .shape = read_shape, .cpu = ANY_TYPE(read_run),
-    .flags = OP_DYNAMIC_SHAPE | OP_REF_READ,
+    .flags = OP_DYNAMIC_SHAPE | OP_REF_READ, .hlo = hlo_identity,
 };

@@ -170,6 +170,7 @@ static Status *add_items(const Tensor *a, const Tensor *b, int depth, Tensor *ou
     return OK;
 }
 
+// An element that one of the lists never got counts as zero there, as TensorFlow does: the sum shares the other's.
 static Status *add_lists(const VariantList *a, const VariantList *b, int depth, VariantList *sum) {
     TRY(list_resize(sum, (int64_t)a->items.n));
     for (size_t i = 0; i < a->items.n; i++) {

@@ -1,7 +1,9 @@
-// Stacks — values pushed by one part of a step and popped by another: what loops of older graphs collect.
+// Stacks — values pushed by one part of a step and popped by another, last in first out: what TensorFlow 1's gradient
+// of a while loop keeps the forward pass's values in.
 //
 // A stack lives as long as somebody in the step refers to it. Handles of the first version are references to strings;
-// in memory both are the same.
+// in memory both are the same. Pushes and pops come from concurrent kernels, hence the lock; their order is that of the
+// loop's iterations, which control edges keep.
 #include "base/vec.h"
 #include "ops/op.h"
 #include "resource/handle.h"

@@ -20,6 +20,8 @@ static void gradient_called(Formula *f, Str name, const AttrValue *types) {
 }
 
 // The types of the function's results are those of the last inputs, their gradients.
+// The call is made once more on Identities of the inputs, and differentiated with respect to these: the inputs may
+// depend on each other, and what flows along such paths is no part of the function's gradient.
 static Status *differentiate(Formula *f, const FuncRef *ref) {
     int nx = f->n_y, ny = f->n_x - nx;
     Arena *arena = &f->graph->arena;
@@ -46,6 +48,7 @@ static Status *differentiate(Formula *f, const FuncRef *ref) {
     return OK;
 }
 
+// TensorFlow's rule as well: a registered gradient function comes first.
 static void symbolic_expand(Formula *f) {
     const AttrValue *value = node_attr_find(f->node, "f");
     Str own = function_gradient(f->graph, value->func->name);

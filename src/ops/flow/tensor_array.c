@@ -198,7 +198,9 @@ static Status *write_value(TensorArray *array, int64_t index, Tensor *value) {
     return OK;
 }
 
-// A reference to the element. In a gradient nothing is zeros.
+// A reference to the element, not a copy. What was never written reads as zeros where the shape is known: a gradient
+// array has no writes for elements that the loss doesn't depend on. With clear_after_read (the default) the array lets
+// go of the element, which bounds the memory of a loop that reads what another has written.
 static Status *read_value(TensorArray *array, int64_t index, Tensor *out) {
     TRY(check_index(array, index));
     Element *element = &array->items.p[index];
@@ -282,6 +284,22 @@ static Status *close_run(Kernel *k) {
 
 // ---------------------------------------- many at once
 
+// What is known of elements where there are none: by the array, and by who asks.
+static Status *empty_shape(Kernel *k, const TensorArray *array, bool joins, Shape *out) {
+    const AttrValue *asked = node_attr_find(k->node, joins ? "element_shape_except0" : "element_shape");
+    Shape shape = asked ? *asked->shape : (Shape)UNKNOWN_SHAPE;
+    if (joins && shape.rank >= 0) {
+        NEED(shape.rank < MAX_RANK, INVALID_ARGUMENT, "elements of more than %d dimensions", MAX_RANK);
+        memmove(shape.dims + 1, shape.dims, (size_t)shape.rank * sizeof *shape.dims);
+        shape.dims[0] = UNKNOWN_DIM;
+        shape.rank++;
+    }
+    TRY(shape_merge(&array->element_shape, &shape, out));
+    NEED(out->rank > 0 || (out->rank == 0 && !joins), INVALID_ARGUMENT,
+         "the shape of an empty TensorArray's elements is not known");
+    return OK;
+}
+
 // Elements as one tensor: stacked, or (`joins`) one behind the other along their first dimension.
 static Status *collect(Kernel *k, TensorArray *array, const Tensor *indices, int64_t n, bool joins, Tensor *values) {
     Shape shape = UNKNOWN_SHAPE;
@@ -297,10 +315,8 @@ static Status *collect(Kernel *k, TensorArray *array, const Tensor *indices, int
         }
         TRY(shape_merge(&shape, &own, &shape));
     }
-    if (n == 0) {
-        shape = array->element_shape;
-        NEED(shape.rank > 0 || !joins, INVALID_ARGUMENT, "the shape of an empty TensorArray's elements is not known");
-    }
+    if (n == 0)
+        TRY(empty_shape(k, array, joins, &shape));
     int64_t dims[MAX_RANK + 1] = {joins ? rows : n};
     int first = joins ? 1 : 0;
     for (int i = first; i < shape.rank; i++)

@@ -82,6 +82,8 @@ Status *resize_scale(const Prepare *p, int64_t in, int64_t out, float *out_scale
     return OK;
 }
 
+// Places are computed once per step size, in float as TensorFlow does: the same rounding gives the same pixels.
+// half_pixel_centers takes the middle of a pixel for its place; align_corners maps the corner pixels onto each other.
 static void find_places(const Node *node, bool nearest, int64_t in, int64_t out, Place *places) {
     bool align = node_bool(node, "align_corners"), half = node_bool(node, "half_pixel_centers");
     float scale = align && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
@@ -229,6 +231,8 @@ static void add_corner(const Resize *own, const float *dy, float down, float acr
             ((float *)(void *)dx)[i] += dy[i] * down * across;
 }
 
+// One thread per image: neighbouring places add to the same pixels, and sums in a fixed order are the same for any
+// number of threads.
 static void bilinear_grad_images(void *arg, int64_t first, int64_t last) {
     const Work *work = arg;
     const Resize *own = work->own;
@@ -352,29 +356,112 @@ static void nearest_grad_formula(Formula *f) {
 
 #define CENTERS "align_corners: bool = false; half_pixel_centers: bool = false"
 #define RESIZE .own_size = sizeof(Resize)
+// ---------------------------------------- for devices that compile
+
+// Where each place of the larger side is read from: what find_places says, as vectors.
+typedef struct {
+    HloValue low, high, part;
+    HloValue matrix;           // [out, in]: the weights
+} PlaceWords;
+
+static COLD Status *place_words(Hlo *h, bool nearest, int64_t in, int64_t out, bool matrix, PlaceWords *w) {
+    NEED(in > 0 && out > 0 && in < 1 << 24 && (!matrix || in * out < 1 << 24), UNIMPLEMENTED, "images of %lld by %lld", (long long)in,
+         (long long)out);
+    AUTO(arena) Arena arena = {0};
+    Place *places = ARENA_ARRAY(&arena, Place, out);
+    int32_t *low = ARENA_ARRAY(&arena, int32_t, out), *high = ARENA_ARRAY(&arena, int32_t, out);
+    float *part = ARENA_ARRAY(&arena, float, out), *weights = ARENA_ARRAY(&arena, float, matrix ? in * out : 1);
+    NEED_MEMORY(places && low && high && part && weights);
+    find_places(h->node, nearest, in, out, places);
+    for (int64_t i = 0; i < out; i++) {
+        low[i] = (int32_t)places[i].low;
+        high[i] = nearest ? low[i] : (int32_t)places[i].high;
+        part[i] = nearest ? 0 : places[i].part;
+        if (matrix) {
+            weights[i * in + low[i]] += 1 - part[i];
+            weights[i * in + high[i]] += part[i];
+        }
+    }
+    if (matrix) {
+        w->matrix = hlo_floats(h, weights, SHAPE(out, in));
+        return h->status;
+    }
+    w->low = hlo_tensor(h, &(Tensor){.data = low, .dtype = DT_int32, .shape = SHAPE(out)});
+    w->high = hlo_tensor(h, &(Tensor){.data = high, .dtype = DT_int32, .shape = SHAPE(out)});
+    w->part = hlo_floats(h, part, SHAPE(out));
+    return h->status;
+}
+
+// Columns, then rows: between two of them, or the nearest.
+static COLD Status *resize_hlo(Hlo *h, bool nearest) {
+    HloValue x = hlo_in(h, 0);
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out), UNIMPLEMENTED, "the size is not known");
+    x = nearest ? x : hlo_cast(h, x, DT_float);
+    for (int axis = 2; axis > 0; axis--) {
+        PlaceWords w;
+        TRY(h->status);
+        TRY(place_words(h, nearest, x->shape.dims[axis], out->dims[axis], false, &w));
+        HloValue low = hlo_take(h, x, w.low, axis, 0);
+        if (!nearest)
+            low = hlo_add(h, low, hlo_mul(h, hlo_sub(h, hlo_take(h, x, w.high, axis, 0), low), hlo_along(h, w.part, low, axis)));
+        x = low;
+    }
+    return hlo_out(h, 0, x);
+}
+
+// Each gradient goes back by the weights: products with the transposed matrices.
+static COLD Status *resize_grad_hlo(Hlo *h, bool nearest) {
+    HloValue dy = hlo_cast(h, hlo_in(h, 0), DT_float);
+    const Shape *out = hlo_out_shape(h, 0);
+    PlaceWords rows, columns;
+    TRY(h->status);
+    NEED(shape_is_known(out) && dtype_is_float(hlo_out_type(h, 0)), UNIMPLEMENTED, "the size is not known, or no floats");
+    TRY(place_words(h, nearest, out->dims[1], dy->shape.dims[1], true, &rows));
+    TRY(place_words(h, nearest, out->dims[2], dy->shape.dims[2], true, &columns));
+    Shape none = {0}, one = SHAPE(1), first = SHAPE(0);
+    HloValue dx = hlo_dot(h, hlo_dot(h, dy, rows.matrix, none, none, one, first), columns.matrix, none, none, one, first);
+    return hlo_out(h, 0, hlo_cast(h, hlo_transpose(h, dx, SHAPE(0, 2, 3, 1)), hlo_out_type(h, 0)));
+}
+
+static COLD Status *bilinear_hlo(Hlo *h) {
+    return resize_hlo(h, false);
+}
+static COLD Status *nearest_hlo(Hlo *h) {
+    return resize_hlo(h, true);
+}
+static COLD Status *bilinear_grad_hlo(Hlo *h) {
+    return resize_grad_hlo(h, false);
+}
+static COLD Status *nearest_grad_hlo(Hlo *h) {
+    return resize_grad_hlo(h, true);
+}
+
 const Op op_ResizeBilinear = {
     .signature =
         "ResizeBilinear(images: T, size: int32) -> resized_images: float; "
         "T: {int8, uint8, int16, uint16, int32, int64, floats, bfloat16}; " CENTERS,
     .doc = "Pictures of another size, each pixel between its four neighbours.", .shape = resize_shape, .host = BIT(1),
     .grad = bilinear_formula, .prepare = bilinear_prepare, .cpu = ANY_TYPE(bilinear_run), .same_rows = 1, RESIZE,
+    .hlo = bilinear_hlo,
 };
 const Op op_ResizeBilinearGrad = {
     .signature =
         "ResizeBilinearGrad(grads: float, original_image: T) -> output: T; T: {float, bfloat16, half, double}; "
                  CENTERS,
     .doc = "Gradient of ResizeBilinear.", .shape = resize_grad_shape, .prepare = bilinear_grad_prepare,
-    .cpu = ANY_TYPE(bilinear_grad_run), .same_rows = 1, RESIZE,
+    .cpu = ANY_TYPE(bilinear_grad_run), .same_rows = 1, RESIZE, .hlo = bilinear_grad_hlo,
 };
 const Op op_ResizeNearestNeighbor = {
     .signature = "ResizeNearestNeighbor(images: T, size: int32) -> resized_images: T; T: {int8, uint8, int16, uint16, "
                  "int32, int64, half, float, double, bfloat16}; " CENTERS,
     .doc = "Pictures of another size, each pixel its nearest neighbour.", .shape = resize_shape, .host = BIT(1),
     .grad = nearest_formula, .prepare = nearest_prepare, .cpu = ANY_TYPE(nearest_run), .same_rows = 1, RESIZE,
+    .hlo = nearest_hlo,
 };
 const Op op_ResizeNearestNeighborGrad = {
     .signature = "ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T; T: {uint8, int8, int32, half, float, "
                  "double, bfloat16}; " CENTERS,
     .doc = "Gradient of ResizeNearestNeighbor.", .shape = resize_shape, .host = BIT(1), .grad = nearest_grad_formula,
-    .prepare = nearest_grad_prepare, .cpu = ANY_TYPE(nearest_grad_run), .same_rows = 1, RESIZE,
+    .prepare = nearest_grad_prepare, .cpu = ANY_TYPE(nearest_grad_run), .same_rows = 1, RESIZE, .hlo = nearest_grad_hlo,
 };

@@ -32,6 +32,8 @@ static float greater(float a, float b) {
     return a < b ? b : a;
 }
 
+// Intersection over union. Corners may come in either order, as TensorFlow takes them; a box without area overlaps
+// none.
 float boxes_overlap(const float *a, const float *b) {
     float a_low[2], a_high[2], b_low[2], b_high[2], side[2];
     for (int i = 0; i < 2; i++) {
@@ -80,7 +82,8 @@ typedef struct {
     float *scores;
 } Wanted;
 
-// Lowers the score of what lies over chosen boxes. False: it is out.
+// Lowers the score of what lies over chosen boxes (soft suppression: by exp(-overlap^2 / 2 sigma)). False: it is out.
+// The latest choices are compared first, as in TensorFlow: so the product of the factors is rounded in the same order.
 static bool compare(const Wanted *w, Candidate *c, int64_t n_chosen) {
     bool out = false;
     for (int64_t j = n_chosen - 1; j >= c->seen && !out; j--) {
@@ -96,6 +99,8 @@ static bool compare(const Wanted *w, Candidate *c, int64_t n_chosen) {
     return !out;
 }
 
+// A candidate whose score was lowered is no longer known to be the best, so it goes back into the heap with `seen`
+// brought up to date.
 static int64_t suppress(const Wanted *w, Candidate *heap, int64_t n) {
     int64_t n_chosen = 0;
     for (int64_t i = n / 2 - 1; i >= 0; i--)

@@ -11,16 +11,11 @@ static Status *parse_shape(Shapes *s) {
 }
 
 static Status *parse_tensor_run(Kernel *k) {
-    AUTO(arena) Arena arena = {0};
-    Str bytes = string_at(k->in[0], 0);
     DType wanted = node_value_type(k->node, 0);
-    TensorProto *proto;
-    Status *status = PROTO_DECODE(TensorProto, &arena, bytes, &proto);
+    Tensor tensor = {0};
+    Status *status = tensor_parse(string_at(k->in[0], 0), &tensor);
     if (status)
         return status_prefix(status, "Could not parse `serialized` as TensorProto");
-    Tensor tensor = {0};
-    size_t budget = SPLAT_BUDGET;
-    TRY(tensor_from_proto(proto, &budget, &tensor));
     if (tensor.dtype != wanted) {
         DType found = tensor.dtype;
         tensor_clear(&tensor);
@@ -37,19 +32,9 @@ const Op op_ParseTensor = {
     .cpu = ANY_TYPE(parse_tensor_run), .flags = OP_DYNAMIC_SHAPE | OP_NO_GRADIENT,
 };
 
-// The bytes of numbers as they lie; strings one by one.
 static Status *serialize_run(Kernel *k) {
-    AUTO(arena) Arena arena = {0};
     AUTO(text) Text bytes = {0};
-    const Tensor *tensor = k->in[0];
-    TensorProto proto = {0};
-    if (dtype_is_plain(tensor->dtype))
-        proto.tensor_content = (Str){tensor->data, tensor_bytes(tensor)};
-    else
-        TRY(tensor_to_value_list(&arena, tensor, &proto));
-    proto.dtype = (int32_t)tensor->dtype;
-    TRY(shape_to_proto(&arena, &tensor->shape, &proto.tensor_shape));
-    TRY(PROTO_ENCODE(TensorProto, &proto, &bytes));
+    TRY(tensor_serialize(k->in[0], &bytes));
     return string_put_text(k->out[0], 0, &bytes);
 }
 

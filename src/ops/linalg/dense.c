@@ -1,9 +1,12 @@
 // Linear algebra — inverses, determinants, Cholesky factors and solutions of systems, of batches of matrices.
+//
+// All by the factors of factor.h. The matrices of a batch are shared out among threads; one matrix is one thread's.
 #define SELF "ops/linalg/dense.c"
 #ifndef T
 #include <complex.h>
 
 #include "ops/linalg/factor.h"
+#include "ops/linalg/matrices.h"
 #include "ops/op.h"
 
 // What prepare found: matrices [n, n], right sides [n, k].
@@ -12,9 +15,6 @@ typedef struct {
     bool adjoint, lower;
     const int64_t *matrix_at, *rhs_at;  // which of each goes into each result; NULL: the one of the same number
 } Dense;
-
-// The buffers of factor.h take the first of a thread's memory.
-enum { WORK_MATRIX = 3 };
 
 // ns for one result.
 static int64_t dense_cost(const Dense *own) {
@@ -42,54 +42,24 @@ static Status *room_get(Work *work, const Dense *own, int64_t columns, size_t si
 
 // ---------------------------------------- shapes
 
-// The batch's extents and those of one matrix; what the two last have in common.
-static Status *square(Shapes *s, int input, Shape *out) {
-    *out = s->in[input];
-    if (out->rank < 0)
-        return OK;
-    int64_t *rows = &out->dims[out->rank - 2], *columns = &out->dims[out->rank - 1];
-    NEED(out->rank >= 2, INVALID_ARGUMENT, "Input must have rank at least 2, got shape %s", shape_text(out));
-    NEED(*rows < 0 || *columns < 0 || *rows == *columns, INVALID_ARGUMENT,
-         "Dimensions must be equal: the matrix is not square, its shape is %s", shape_text(out));
-    *rows = *columns = max_i64(*rows, *columns);
-    return OK;
-}
-
-static Status *square_shape(Shapes *s) {
-    Shape matrix;
-    TRY(square(s, 0, &matrix));
-    s->out[0] = matrix;
-    return OK;
-}
-
 static Status *same_square_shape(Shapes *s) {
     Shape a, b;
-    TRY(square(s, 0, &a));
-    TRY(square(s, 1, &b));
+    TRY(matrix_shape(s, 0, true, &a));
+    TRY(matrix_shape(s, 1, true, &b));
     return shape_merge(&a, &b, &s->out[0]);
 }
 
 static Status *batch_shape(Shapes *s) {
     Shape matrix;
-    TRY(square(s, 0, &matrix));
-    if (matrix.rank < 0)
-        return OK;
-    matrix.rank -= 2;
-    matrix.dims[matrix.rank] = matrix.dims[matrix.rank + 1] = 0;
-    for (int i = 0; i < s->n_out; i++)
-        s->out[i] = matrix;
+    TRY(matrix_shape(s, 0, true, &matrix));
+    for (int i = 0; i < s->n_out && matrix.rank >= 0; i++)
+        s->out[i] = matrix_batch(matrix);
     return OK;
-}
-
-static Shape leading(Shape shape) {
-    shape.rank -= 2;
-    shape.dims[shape.rank] = shape.dims[shape.rank + 1] = 0;
-    return shape;
 }
 
 static Status *system_shape(Shapes *s, bool broadcasts) {
     Shape matrix, rhs = s->in[1], batch;
-    TRY(square(s, 0, &matrix));
+    TRY(matrix_shape(s, 0, true, &matrix));
     if (matrix.rank < 0 || rhs.rank < 0)
         return OK;
     NEED(rhs.rank >= 2, INVALID_ARGUMENT, "Input must have rank at least 2, got shape %s", shape_text(&rhs));
@@ -97,16 +67,11 @@ static Status *system_shape(Shapes *s, bool broadcasts) {
     NEED(n < 0 || rows < 0 || n == rows, INVALID_ARGUMENT,
          "Dimensions must be equal: a matrix of shape %s and right sides of shape %s", shape_text(&s->in[0]),
          shape_text(&rhs));
-    Shape a = leading(matrix), b = leading(rhs);
+    Shape a = matrix_batch(matrix), b = matrix_batch(rhs);
     TRY(broadcasts ? shape_broadcast(&a, &b, &batch) : shape_merge(&a, &b, &batch));
     if (batch.rank < 0)
         return OK;
-    NEED(batch.rank + 2 <= MAX_RANK, INVALID_ARGUMENT, "more than %d dimensions", MAX_RANK);
-    batch.dims[batch.rank] = max_i64(n, rows);
-    batch.dims[batch.rank + 1] = rhs.dims[rhs.rank - 1];
-    batch.rank += 2;
-    s->out[0] = batch;
-    return OK;
+    return matrix_system_shape(s, &batch, max_i64(n, rows));
 }
 
 static Status *solve_shape(Shapes *s) {
@@ -131,35 +96,14 @@ static Status *dense_prepare(Prepare *p) {
     return OK;
 }
 
-// Which matrix of `part` each of the result's batch takes.
-static Status *match(Prepare *p, const Shape *part, const Shape *whole, int64_t n, const int64_t **out) {
-    int64_t *at = ARENA_ARRAY(p->arena, int64_t, n + 1);
-    NEED_MEMORY(at);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i, step = 1;
-        at[i] = 0;
-        for (int d = whole->rank - 3; d >= 0; d--) {
-            int own = d - (whole->rank - part->rank);
-            int64_t extent = whole->dims[d], place = rest % extent;
-            rest /= extent;
-            if (own < 0)
-                continue;
-            at[i] += part->dims[own] == 1 ? 0 : place * step;
-            step *= part->dims[own];
-        }
-    }
-    *out = at;
-    return OK;
-}
-
 static Status *system_prepare(Prepare *p) {
     Dense *own = p->own;
     const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *whole = &p->out[0]->shape;
     TRY(dense_prepare(p));
     own->k = b->dims[b->rank - 1];
     own->batch = shape_span(whole, 0, whole->rank - 2);
-    TRY(match(p, a, whole, own->batch, &own->matrix_at));
-    TRY(match(p, b, whole, own->batch, &own->rhs_at));
+    TRY(matrix_match(p, a, whole, own->batch, &own->matrix_at));
+    TRY(matrix_match(p, b, whole, own->batch, &own->rhs_at));
     p->cost = own->batch * dense_cost(own);
     return OK;
 }
@@ -233,10 +177,40 @@ static void triangular_grad(Formula *f) {
 #define WIDEST(X, a) X(half, a) X(bfloat16, a) X(float, a) X(double, a) X(complex64, a) X(complex128, a)
 #define OF_DENSE .needs = "rank(input) >= 2", .prepare = dense_prepare, .own_size = sizeof(Dense)
 
+// ---------------------------------------- for devices that compile
+
+// Where row - column is at least `least` (GE) or equal (EQ) in matrices of that shape.
+static COLD HloValue on_or_below(Hlo *h, HloValue x, const char *direction) {
+    int last = x->shape.rank - 1;
+    return hlo_compare(h, direction, hlo_iota(h, DT_int32, x->shape, last - 1), hlo_iota(h, DT_int32, x->shape, last));
+}
+
+static COLD Status *cholesky_hlo(Hlo *h) {
+    HloValue x = hlo_wide(h, hlo_in(h, 0)), zero = hlo_like(h, 0, x);
+    TRY(h->status);
+    NEED(shape_count(&x->shape) > 0, UNIMPLEMENTED, "no matrices");
+    HloValue y = hlo_select(h, on_or_below(h, x, "GE"), hlo_cholesky(h, x), zero);
+    hlo_check(h, hlo_eq(h, y, y), INVALID_ARGUMENT, "Cholesky decomposition was not successful.");
+    return hlo_out(h, 0, hlo_cast(h, y, hlo_out_type(h, 0)));
+}
+
+static COLD Status *triangular_hlo(Hlo *h) {
+    HloValue a = hlo_wide(h, hlo_in(h, 0)), b = hlo_wide(h, hlo_in(h, 1));
+    Shape whole = *hlo_out_shape(h, 0), square = whole;
+    TRY(h->status);
+    NEED(shape_count(&whole) > 0, UNIMPLEMENTED, "no systems");
+    square.dims[square.rank - 1] = square.dims[square.rank - 2];
+    a = hlo_broadcast(h, a, square);
+    HloValue good = hlo_or(h, hlo_is(h, "NE", a, 0), hlo_not(h, on_or_below(h, a, "EQ")));
+    hlo_check(h, good, INVALID_ARGUMENT, "Input matrix is not invertible.");
+    HloValue x = hlo_triangular_solve(h, a, hlo_broadcast(h, b, whole), node_bool(h->node, "lower"), node_bool(h->node, "adjoint"));
+    return hlo_out(h, 0, hlo_cast(h, x, hlo_out_type(h, 0)));
+}
+
 const Op op_MatrixInverse = {
     .signature = "MatrixInverse(input: T) -> output: T; adjoint: bool = false; "
                  "T: factored",
-    .doc = "The inverse of each matrix, or of its adjoint.", .shape = square_shape, .grad = inverse_grad,
+    .doc = "The inverse of each matrix, or of its adjoint.", .shape = matrix_square_shape, .grad = inverse_grad,
     .cpu = KERNELS(WIDE, inverse), OF_DENSE,
 };
 const Op op_MatrixDeterminant = {
@@ -253,7 +227,7 @@ const Op op_LogMatrixDeterminant = {
 const Op op_Cholesky = {
     .signature = "Cholesky(input: T) -> output: T; T: factored",
     .doc = "The lower triangle whose product with its adjoint is the matrix, of which the lower part is read.",
-    .shape = square_shape, .grad = cholesky_grad, .cpu = KERNELS(WIDE, cholesky_of), OF_DENSE,
+    .shape = matrix_square_shape, .grad = cholesky_grad, .cpu = KERNELS(WIDE, cholesky_of), OF_DENSE, .hlo = cholesky_hlo,
 };
 const Op op_CholeskyGrad = {
     .signature = "CholeskyGrad(l: T, grad: T) -> output: T; T: {half, float, double}",
@@ -272,7 +246,7 @@ const Op op_MatrixTriangularSolve = {
                  "T: {bfloat16, factored}",
     .doc = "The solutions of systems of which one triangle is read.", .needs = "rank(matrix) >= 2, rank(rhs) >= 2",
     .shape = triangular_shape, .grad = triangular_grad, .prepare = system_prepare, .own_size = sizeof(Dense),
-    .cpu = KERNELS(WIDEST, triangular),
+    .cpu = KERNELS(WIDEST, triangular), .hlo = triangular_hlo,
 };
 
 #else  // ---------------------------------------- kernels, once per dtype

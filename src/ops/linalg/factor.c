@@ -1,4 +1,7 @@
 // Factor — see factor.h. The file includes itself once for each type, with T, NAME(f), ABS and CONJ set.
+//
+// Right-looking blocked factorisations: a panel of columns is factored by plain loops, then what lies right of it is
+// updated by one product, which is where nearly all of the n^3 operations are.
 #ifndef T
 #include "ops/linalg/factor.h"
 
@@ -138,7 +141,8 @@ static void NAME(subtract_row)(T *x, T factor, const T *y, int64_t n) {
         x[i] -= factor * y[i];
 }
 
-// Columns [from, to) below the diagonal; whole rows change places.
+// Columns [from, to) below the diagonal, with partial pivoting: of each column the largest element becomes the pivot,
+// and whole rows change places.
 static void NAME(lu_panel)(T *a, int64_t n, int64_t from, int64_t to, int64_t *pivots) {
     for (int64_t j = from; j < to; j++) {
         int64_t best = j;

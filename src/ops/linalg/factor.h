@@ -6,7 +6,10 @@
 #pragma once
 #include "kernel/kernel.h"
 
-enum { FACTOR_BLOCK = 48 };  // columns at a time: a block of doubles fills 18 KB, half of L1
+enum {
+    FACTOR_BLOCK = 48,   // columns at a time: a block of doubles fills 18 KB, half of L1
+    WORK_MATRIX = 3,     // of a thread's memory, what callers have; the first are the functions' below
+};
 
 // Memory of one thread; grows, and is kept from matrix to matrix.
 typedef struct {

@@ -7,6 +7,7 @@
 
 #ifdef T  // ---------------------------------------- once per dtype
 // The first of n ascending numbers that is not less (`after`: that is greater) than x.
+// Binary search; boundaries are few and read by all elements, so they stay in the cache.
 static int64_t FN(search)(const T *sorted, int64_t n, T x, bool after) {
     ACC wanted = LOAD(x);
     int64_t first = 0;

@@ -1,4 +1,7 @@
 // Cast — elements of one type as another.
+//
+// Float to integer follows x86 (level/cast.c), bool is x != 0, complex to real drops the imaginary part: as
+// TensorFlow's CPU kernels do. Types of 8 bits and less go by way of double.
 #include "loops/cast.h"
 #include "ops/array/moving.h"
 #include "tensor/float8.h"
@@ -55,6 +58,7 @@ static float small_to_float(DType dtype, uint8_t bits) {
     return (float)(is_signed && value >> (n - 1) ? value - (1 << n) : value);
 }
 
+// Rounded once: to odd first (tensor/float8.c). Integers of few bits keep the low bits and sign, as a C cast would.
 static uint8_t small_from_double(DType dtype, double value) {
     int n = few_bits(dtype);
     if (!n)
@@ -126,14 +130,20 @@ static bool is_index(DType dtype) {
     return dtype == DT_int32 || dtype == DT_int64;
 }
 
+// A shape that is cast from int32 to int64 is known if it was known before.
 static Status *cast_partial(Shapes *s, Shape *value) {
     bool integers = is_index(node_type(s->node, "SrcT")) && is_index(node_type(s->node, "DstT"));
     return integers && (s->in[0].rank == 0 || s->in[0].rank == 1) ? shapes_input_shape(s, 0, value) : OK;
+}
+
+static COLD Status *cast_hlo(Hlo *h) {
+    NEED(!node_bool(h->node, "Truncate"), UNIMPLEMENTED, "a cast that truncates");
+    return hlo_out(h, 0, hlo_cast(h, hlo_in(h, 0), hlo_out_type(h, 0)));
 }
 
 const Op op_Cast = {
     .signature = "Cast(x: SrcT) -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false",
     .doc = "The elements as another type: floats are cut towards zero, real numbers become complex.",
     .shape = shape_unchanged, .partial = cast_partial, .grad = cast_grad, .prepare = cast_prepare,
-    .own_size = sizeof(Casting), .cpu = ANY_TYPE(cast_kernel),
+    .own_size = sizeof(Casting), .cpu = ANY_TYPE(cast_kernel), .hlo = cast_hlo,
 };

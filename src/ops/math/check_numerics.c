@@ -49,13 +49,21 @@ static void check_grad(Formula *f) {
     f->dx[0] = OpWith("CheckNumerics", ATTRS({"message", ATTR_OF_STRING(text_str(&text))}), f->dy[0]);
 }
 
+static COLD Status *check_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    hlo_check(h, hlo_to(h, "is_finite", x, DT_bool), INVALID_ARGUMENT, "the tensor had Inf or NaN values");
+    return hlo_out(h, 0, x);
+}
+
 const Op op_CheckNumerics = {
     .signature = "CheckNumerics(tensor: T) -> output: T; T: floats; message: string; stateful",
     .doc = "The input, which must hold neither infinities nor NaN.", .shape = shape_unchanged, .grad = check_grad,
     .prepare = check_prepare, .own_size = sizeof(ElementwiseLoop), .cpu = ANY_TYPE(check_run), .alias = BIT(0),
+    .hlo = check_hlo,
 };
 const Op op_CheckNumericsV2 = {
     .signature = "CheckNumericsV2(tensor: T) -> output: T; T: floats; message: string; stateful",
     .doc = "The input, which must hold neither infinities nor NaN.", .shape = shape_unchanged, .grad = check_grad,
     .prepare = check_prepare, .own_size = sizeof(ElementwiseLoop), .cpu = ANY_TYPE(check_run), .alias = BIT(0),
+    .hlo = check_hlo,
 };

@@ -33,28 +33,46 @@ static void angle_grad(Formula *f) {  // -dy / (imaginary + i real)
 }
 
 ELEMENTWISE_ROW(Real)
+static COLD Status *real_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_real(h, hlo_in(h, 0)));
+}
+static COLD Status *imag_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_imag(h, hlo_in(h, 0)));
+}
+static COLD Status *complex_abs_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_to(h, "abs", hlo_in(h, 0), hlo_out_type(h, 0)));
+}
+static COLD Status *angle_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    return hlo_out(h, 0, hlo_binary(h, "atan2", hlo_imag(h, x), hlo_real(h, x)));
+}
+static COLD Status *complex_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_complex(h, hlo_in(h, 0), hlo_in(h, 1)));
+}
+
 const Op op_Real = {
     .signature = "Real(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
     .doc = "Real part.", .shape = shape_unchanged, .grad = real_grad, .prepare = part_prepare,
-    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Real_row,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Real_row, .hlo = real_hlo,
 };
 ELEMENTWISE_ROW(Imag)
 const Op op_Imag = {
     .signature = "Imag(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
     .doc = "Imaginary part.", .shape = shape_unchanged, .grad = imag_grad, .prepare = part_prepare,
-    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Imag_row,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Imag_row, .hlo = imag_hlo,
 };
 ELEMENTWISE_ROW(ComplexAbs)
 const Op op_ComplexAbs = {
     .signature = "ComplexAbs(x: T) -> y: Tout; T: complexes = complex64; Tout: {float, double} = float",
     .doc = "Absolute value of a complex number.", .shape = shape_unchanged, .grad = abs_grad, .prepare = part_prepare,
     .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &ComplexAbs_row,
+    .hlo = complex_abs_hlo,
 };
 ELEMENTWISE_ROW(Angle)
 const Op op_Angle = {
     .signature = "Angle(input: T) -> output: Tout; T: complexes = complex64; Tout: {float, double} = float",
     .doc = "Angle of a complex number.", .shape = shape_unchanged, .grad = angle_grad, .prepare = part_prepare,
-    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Angle_row,
+    .own_size = sizeof(Elementwise), .cpu = ANY_TYPE(elementwise_run_flat), .row = &Angle_row, .hlo = angle_hlo,
 };
 
 // ---------------------------------------- Complex
@@ -100,4 +118,5 @@ const Op op_Complex = {
                  "Tout: complexes = complex64",
     .doc = "Complex numbers of real and imaginary parts, with broadcasting.", .shape = shape_broadcast_all,
     .grad = complex_grad, .prepare = complex_prepare, .own_size = sizeof(Pairing), .cpu = ANY_TYPE(complex_run),
+    .hlo = complex_hlo,
 };

@@ -28,10 +28,21 @@ static void cross_grad(Formula *f) {
     f->dx[1] = formula_2(f, "Cross", f->dy[0], f->x[0]);
 }
 
+static COLD HloValue turned(Hlo *h, HloValue x, int by) {  // the last axis
+    int axis = x->shape.rank - 1;
+    return hlo_concat(h, (HloValue[]){hlo_part(h, x, axis, by, 3), hlo_part(h, x, axis, 0, by)}, 2, axis);
+}
+
+static COLD Status *cross_hlo(Hlo *h) {
+    HloValue a = hlo_in(h, 0), b = hlo_in(h, 1);
+    return hlo_out(h, 0, hlo_sub(h, hlo_mul(h, turned(h, a, 1), turned(h, b, 2)),
+                                 hlo_mul(h, turned(h, a, 2), turned(h, b, 1))));
+}
+
 const Op op_Cross = {
     .signature = "Cross(a: T, b: T) -> product: T; T: reals",
     .doc = "The cross product of vectors of three elements.",
     .needs = "rank(a) >= 1, same_shape(a, b), dim(a, -1) == 3, dim(b, -1) == 3", .shape = shape_same_all,
-    .grad = cross_grad, .cpu = KERNELS(REALS, cross),
+    .grad = cross_grad, .cpu = KERNELS(REALS, cross), .hlo = cross_hlo,
 };
 #endif

@@ -1,9 +1,12 @@
 // Einsum — sums of products of one or two tensors by labelled dimensions: "bij,bjk->bik".
 //
 // A composed op: diagonals, sums, transposes and one BatchMatMulV2. Labels are letters; the dimensions of an ellipsis
-// get labels of their own, numbers counted from its right end, so that they broadcast as NumPy does.
+// get labels of their own, numbers counted from its right end, so that they broadcast as NumPy does. Labels of both
+// inputs and the output are batches, those of both inputs alone are summed, the rest are rows and columns. So its
+// gradient is an einsum, too.
 #include "ops/op.h"
 
+// Of one operand: each of its dimensions has one.
 enum { MOST_LABELS = MAX_RANK };
 
 typedef struct {

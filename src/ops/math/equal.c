@@ -64,15 +64,25 @@ static Status *equal_prepare(Prepare *p) {
 }
 
 ELEMENTWISE_ROW(Equal)
+static COLD Status *equal_hlo(Hlo *h) {
+    bool equal = node_op(h->node)->row == &Equal_row;
+    Shape shape;
+    AUTO(status) Status *apart = shape_broadcast(hlo_in_shape(h, 0), hlo_in_shape(h, 1), &shape);
+    if (apart)
+        return hlo_out(h, 0, hlo_number(h, !equal, DT_bool));
+    return hlo_out(h, 0, hlo_compare(h, equal ? "EQ" : "NE", hlo_in(h, 0), hlo_in(h, 1)));
+}
+
 const Op op_Equal = {
     .signature = "Equal(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",
     .doc = "Whether the elements are equal.", .shape = equal_shape, .prepare = equal_prepare,
     .own_size = sizeof(Equality), .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT, .row = &Equal_row,
+    .hlo = equal_hlo,
 };
 ELEMENTWISE_ROW(NotEqual)
 const Op op_NotEqual = {
     .signature = "NotEqual(x: T, y: T) -> z: bool; T: type; incompatible_shape_error: bool = true; commutative",
     .doc = "Whether the elements differ.", .shape = equal_shape, .prepare = equal_prepare,
     .own_size = sizeof(Equality), .cpu = ANY_TYPE(elementwise_run_flat), .flags = OP_NO_GRADIENT,
-    .row = &NotEqual_row,
+    .row = &NotEqual_row, .hlo = equal_hlo,
 };

@@ -1,4 +1,8 @@
-// _Fused — a chain of elementwise ops that the planner joined: one pass over memory instead of one per op.
+// _Fused — a chain of elementwise ops that the planner joined (plan/fuse.c): one pass over memory instead of one per
+// op.
+//
+// A program for loops/tile.c. Its loops are those that the ops have alone, so the bits are the same; rows that repeat
+// and uniform constants are read as such.
 #include <stddef.h>
 
 #include "loops/move.h"

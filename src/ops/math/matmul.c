@@ -58,6 +58,8 @@ typedef struct {
     Lanes lanes;
 } Work;
 
+// Units of all products in one row, so that threads share products and parts of products alike. Which product a unit
+// belongs to gives the places of its factors, by the strides of the batch (0 where a factor is broadcast).
 static void product_range(void *arg, int64_t first, int64_t last) {
     Work *w = arg;
     const Product *p = w->k->own;
@@ -106,6 +108,7 @@ static void activation_range(void *arg, int64_t first, int64_t last) {
     (void)elementwise_run(&p->activation, out, NULL, out, last - first, 1, 1);
 }
 
+// What the product itself can't do while it writes: a second pass over the output, which is in the cache mostly.
 static void activate(Kernel *k) {
     kernel_parallel(k, tensor_count(k->out[0]), 1, activation_range, k);
 }
@@ -172,7 +175,8 @@ static Status *small_fused_run(Kernel *k) {
 
 // ---------------------------------------- geometry
 
-// The batch dimensions: one plan for all products where each input steps evenly, else one call for each product.
+// The batch dimensions: one plan for all products where each input steps evenly, else one call for each product. A
+// batch against one matrix, which a dense layer over sequences is, is one long product.
 static Status *plan_batches(Prepare *p, GemmShape *shape, DType dtype, int threads) {
     Product *own = p->own;
     const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *c = &p->out[0]->shape;
@@ -216,7 +220,8 @@ static size_t reserve(Prepare *p, int64_t elements, int64_t size) {
     return at;
 }
 
-// Multiplications, on the vectors that most have: floats of 32 bytes. Whole and complex numbers take plain loops.
+// Multiplications in a nanosecond, roughly: floats by vectors of 256 bits; integers and complex numbers take plain
+// loops.
 static double products_per_ns(DType compute) {
     return compute == DT_float ? 50 : compute == DT_double ? 25 : dtype_size(compute) == 2 ? 25 : 4;
 }
@@ -226,6 +231,7 @@ static Status *product_prepare(Prepare *p) {
     Product *own = p->own;
     const Shape *a = &p->in[0]->shape, *b = &p->in[1]->shape, *c = &p->out[0]->shape;
     bool ta = node_bool(p->node, row->ta), tb = node_bool(p->node, row->tb);
+    // 8- and 16-bit integers are summed in 32 bits and cut: the low bits are the same.
     DType dtype = p->in[0]->dtype, out = p->out[0]->dtype, compute = out;
     NEED(p->in[1]->dtype == dtype, UNIMPLEMENTED, "products of %s and %s", dtype_name(dtype),
          dtype_name(p->in[1]->dtype));
@@ -292,6 +298,7 @@ static Status *fused_prepare(Prepare *p) {
 
 // ---------------------------------------- gradients
 
+// Conj: of real numbers it is the number itself and folds away.
 static void matmul_grad(Formula *f) {  // of c = a b: da = dc b', db = a' dc
     bool ta = node_bool(f->node, "transpose_a"), tb = node_bool(f->node, "transpose_b");
     Output a = Conj(f->x[0]), b = Conj(f->x[1]), dc = f->dy[0];
@@ -310,10 +317,36 @@ static void batch_grad(Formula *f) {
     f->dx[1] = SumTo(!tb ? BatchMatMul(a, dc, !ta, false) : BatchMatMul(dc, a, true, ta), b);
 }
 
+// Leading dimensions go hand in hand, of which those of 1 are repeated.
+static COLD HloValue with_batch(Hlo *h, HloValue x, Shape batch) {
+    for (int i = 2; i > 0; i--)
+        hlo_list_add(h, &batch, x->shape.dims[x->shape.rank - i]);
+    return hlo_broadcast(h, x, batch);
+}
+
+static COLD Status *product_hlo(Hlo *h) {
+    const ProductRow *row = node_op(h->node)->row;
+    bool ta = node_bool(h->node, row->ta), tb = node_bool(h->node, row->tb);
+    DType out = hlo_out_type(h, 0);
+    HloValue a = hlo_cast(h, hlo_in(h, 0), out), b = hlo_cast(h, hlo_in(h, 1), out);
+    a = ta && row->conjugate ? hlo_conj(h, a) : a;
+    b = tb && row->conjugate ? hlo_conj(h, b) : b;
+    Shape batch, batch_a = a->shape, batch_b = b->shape, axes = {0};
+    batch_a.rank -= 2;
+    batch_b.rank -= 2;
+    TRY(shape_broadcast(&batch_a, &batch_b, &batch));
+    a = with_batch(h, a, batch);
+    b = with_batch(h, b, batch);
+    for (int i = 0; i < batch.rank; i++)
+        hlo_list_add(h, &axes, i);
+    Shape last_a = SHAPE(batch.rank + (ta ? 0 : 1)), last_b = SHAPE(batch.rank + (tb ? 1 : 0));
+    return hlo_out(h, 0, hlo_dot(h, a, b, axes, axes, last_a, last_b));
+}
+
 #define PRODUCT_KERNEL                                                                                           \
     .own_size = sizeof(Product), .cpu = ANY_TYPE(matmul_run), .open = packed_open, .close = packed_close,      \
     .state_size = sizeof(PackedState), .flags = OP_CACHES
-#define PRODUCT .shape = product_shape, .prepare = product_prepare, PRODUCT_KERNEL
+#define PRODUCT .shape = product_shape, .prepare = product_prepare, .hlo = product_hlo, PRODUCT_KERNEL
 
 const Op op_MatMul = {
     .signature =

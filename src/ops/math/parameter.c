@@ -14,10 +14,28 @@ static void leaky_grad_grad(Formula *f) {
 }
 
 static const ElementwiseRow LeakyRelu_row = {&elementwise_LeakyRelu, "alpha"};
+static COLD HloValue leaky(Hlo *h, HloValue x, HloValue y) {  // y where x is positive, else alpha y
+    return hlo_select(h, hlo_is(h, "GT", x, 0), y, hlo_times(h, y, (double)node_float(h->node, "alpha")));
+}
+static COLD Status *leaky_hlo(Hlo *h) {
+    return hlo_out(h, 0, leaky(h, hlo_in(h, 0), hlo_in(h, 0)));
+}
+static COLD Status *leaky_grad_hlo(Hlo *h) {
+    return hlo_out(h, 0, leaky(h, hlo_in(h, 1), hlo_in(h, 0)));
+}
+static COLD Status *approximate_hlo(Hlo *h) {
+    HloValue d = hlo_sub(h, hlo_in(h, 0), hlo_in(h, 1));
+    d = dtype_is_complex(d->dtype) ? hlo_to(h, "abs", d, hlo_real(h, d)->dtype) : hlo_abs(h, d);
+    return hlo_out(h, 0, hlo_is(h, "LT", d, (double)node_float(h->node, "tolerance")));
+}
+static COLD Status *clip_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_max(h, hlo_min(h, hlo_in(h, 0), hlo_in(h, 2)), hlo_in(h, 1)));
+}
+
 const Op op_LeakyRelu = {
     .signature = "LeakyRelu(features: T) -> activations: T; alpha: float = 0.2; T: floats_half_first = float",
     .doc = "The element where it is positive, else alpha times it.", .shape = shape_unchanged, .grad = leaky_grad,
-    ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE, .row = &LeakyRelu_row,
+    ELEMENTWISE_FAMILY, .inplace = BIT(0), .flags = OP_ELEMENTWISE, .row = &LeakyRelu_row, .hlo = leaky_hlo,
 };
 static const ElementwiseRow LeakyReluGrad_row = {&elementwise_LeakyReluGrad, "alpha"};
 const Op op_LeakyReluGrad = {
@@ -25,7 +43,7 @@ const Op op_LeakyReluGrad = {
                  "T: floats_half_first = float",
     .doc = "Gradient of LeakyRelu: the gradient, times alpha where the feature is not positive.",
     .needs = "same_shape(gradients, features)", .shape = shape_same_all, .grad = leaky_grad_grad, ELEMENTWISE_FAMILY,
-    .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &LeakyReluGrad_row,
+    .inplace = BIT(0) | BIT(1), .flags = OP_ELEMENTWISE, .row = &LeakyReluGrad_row, .hlo = leaky_grad_hlo,
 };
 
 static const ElementwiseRow ApproximateEqual_row = {&elementwise_ApproximateEqual, "tolerance"};
@@ -35,6 +53,7 @@ const Op op_ApproximateEqual = {
                  "tolerance: float = 1e-05; commutative",
     .doc = "Whether the elements differ by less than the tolerance.", .needs = "same_shape(x, y)",
     .shape = shape_same_all, ELEMENTWISE_FAMILY, .flags = OP_ELEMENTWISE | OP_NO_GRADIENT, .row = &ApproximateEqual_row,
+    .hlo = approximate_hlo,
 };
 
 // ---------------------------------------- ClipByValue
@@ -93,5 +112,5 @@ static void clip_grad(Formula *f) {
 const Op op_ClipByValue = {
     .signature = "ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T; T: numbers",
     .doc = "The elements, brought between a least and a greatest value.", .shape = clip_shape, .grad = clip_grad,
-    .prepare = clip_prepare, .own_size = sizeof(Clipping), .cpu = ANY_TYPE(clip_run),
+    .prepare = clip_prepare, .own_size = sizeof(Clipping), .cpu = ANY_TYPE(clip_run), .hlo = clip_hlo,
 };

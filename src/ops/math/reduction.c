@@ -1,4 +1,7 @@
 // Reductions — Sum, Mean, Prod, Max, Min, All, Any, EuclideanNorm, L2Loss: dimensions folded away.
+//
+// loops/reduce.c does the folding; here are axes, empty and unchanged shapes, and gradients. The gradient of a product
+// is dy times the product of all others, from both sides: dividing by x would fail where x is 0.
 #include "loops/reduce.h"
 #include "ops/array/moving.h"
 
@@ -246,6 +249,30 @@ static void norm_grad(Formula *f) {  // dy x / y
 // ---------------------------------------- the ops
 
 
+static COLD Status *reduction_hlo(Hlo *h) {
+    static const char *const words[] = {
+        [REDUCE_SUM] = "add", [REDUCE_MEAN] = "mean", [REDUCE_PROD] = "multiply", [REDUCE_MAX] = "maximum",
+        [REDUCE_MIN] = "minimum", [REDUCE_NORM] = "norm", [REDUCE_ALL] = "and", [REDUCE_ANY] = "or",
+    };
+    HloValue x = hlo_in(h, 0);
+    ReduceOp op = *(const ReduceOp *)node_op(h->node)->row;
+    uint32_t axes = hlo_need_axes(h, 1, x->shape.rank);
+    int keep = node_bool(h->node, "keep_dims") ? KEEP : DROP;
+    if (op == REDUCE_MEAN)
+        return hlo_out(h, 0, hlo_mean(h, x, axes, keep));
+    if (op == REDUCE_NORM) {
+        HloValue squares = hlo_reduce(h, "add", hlo_mul(h, x, hlo_conj(h, x)), axes, keep);
+        squares = dtype_is_integer(x->dtype) ? hlo_cast(h, squares, DT_double) : squares;
+        return hlo_out(h, 0, hlo_cast(h, hlo_sqrt(h, squares), x->dtype));
+    }
+    return hlo_out(h, 0, hlo_reduce(h, words[op], x, axes, keep));
+}
+
+static COLD Status *l2_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    return hlo_out(h, 0, hlo_times(h, hlo_reduce(h, "add", hlo_square(h, x), ALL_AXES(x), DROP), 0.5));
+}
+
 #define REDUCTION(Name, WORD, types, text, gradient)                                                             \
     static const ReduceOp Name##_row = REDUCE_##WORD;                                                            \
     const Op op_##Name = {                                                                                       \
@@ -253,6 +280,7 @@ static void norm_grad(Formula *f) {  // dy x / y
                            "; Tidx: {int32, int64} = int32",                                                     \
         .doc = text, .needs = "scalar_or_vector(reduction_indices)", .shape = reduce_shape, .grad = gradient,     \
         .prepare = reduction_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(reduction_run),              \
+        .hlo = reduction_hlo,                                                                                    \
         .inplace = BIT(0), .host = BIT(1), .row = &Name##_row,                                                    \
     };
 REDUCTION(Sum, SUM, "numbers", "Sum of the elements along the given axes.", sum_grad)
@@ -268,7 +296,7 @@ const Op op_All = {
                  "Tidx: {int32, int64} = int32",
     .doc = "Whether all elements along the given axes are true.", .needs = "scalar_or_vector(reduction_indices)",
     .shape = reduce_shape, .prepare = reduction_prepare, .own_size = sizeof(Reduction),
-    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &All_row,
+    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &All_row, .hlo = reduction_hlo,
 };
 static const ReduceOp Any_row = REDUCE_ANY;
 const Op op_Any = {
@@ -276,7 +304,7 @@ const Op op_Any = {
                  "Tidx: {int32, int64} = int32",
     .doc = "Whether some element along the given axes is true.", .needs = "scalar_or_vector(reduction_indices)",
     .shape = reduce_shape, .prepare = reduction_prepare, .own_size = sizeof(Reduction),
-    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &Any_row,
+    .cpu = ANY_TYPE(reduction_run), .host = BIT(1), .flags = OP_NO_GRADIENT, .row = &Any_row, .hlo = reduction_hlo,
 };
 
 // ---------------------------------------- L2Loss
@@ -304,5 +332,5 @@ static void l2_grad(Formula *f) {
 const Op op_L2Loss = {
     .signature = "L2Loss(t: T) -> output: T; T: floats_half_first",
     .doc = "Half the sum of the squares of all elements.", .shape = shape_scalar, .grad = l2_grad,
-    .prepare = l2_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(l2_run),
+    .prepare = l2_prepare, .own_size = sizeof(Reduction), .cpu = ANY_TYPE(l2_run), .hlo = l2_hlo,
 };

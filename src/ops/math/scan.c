@@ -77,12 +77,49 @@ static void logsumexp_grad(Formula *f) {  // exp(x) times the sum of dy exp(-y) 
     f->dx[0] = Sub(parts[0], parts[1]);
 }
 
+// log(exp(a) + exp(b)), where both may be -inf.
+static COLD HloValue log_sum(Hlo *h, HloValue a, HloValue b) {
+    HloValue most = hlo_max(h, a, b), apart = hlo_neg(h, hlo_abs(h, hlo_sub(h, a, b)));
+    return hlo_select(h, hlo_to(h, "is_finite", most, DT_bool), hlo_add(h, most, hlo_log1p(h, hlo_exp(h, apart))), most);
+}
+
+// Every element with what is `by` before it (behind it).
+static COLD HloValue moved(Hlo *h, HloValue x, int axis, int64_t by, bool reverse, double fill) {
+    Shape low = {.rank = x->shape.rank}, high = low;
+    low.dims[axis] = reverse ? -by : by;
+    high.dims[axis] = -low.dims[axis];
+    return hlo_pad(h, x, hlo_like(h, fill, x), low, high, NULL);
+}
+
+static COLD Status *scan_hlo(Hlo *h) {
+    ScanOp op = *(const ScanOp *)node_op(h->node)->row;
+    bool exclusive = node_bool(h->node, "exclusive"), reverse = node_bool(h->node, "reverse");
+    HloValue x = hlo_in(h, 0);
+    int axis = hlo_need_axis(h, 1, x->shape.rank);
+    int64_t n = x->shape.dims[axis];
+    if (exclusive && n > 0)
+        x = moved(h, x, axis, 1, reverse, op == SCAN_SUM ? 0 : op == SCAN_PROD ? 1 : (double)-INFINITY);
+    for (int64_t by = 1; by < n && op == SCAN_LOGSUMEXP; by *= 2)
+        x = log_sum(h, x, moved(h, x, axis, by, reverse, (double)-INFINITY));
+    if (n <= 1 || op == SCAN_LOGSUMEXP)
+        return hlo_out(h, 0, x);
+    HloWindow window = {.size = {.rank = x->shape.rank}};
+    for (int i = 0; i < x->shape.rank; i++)
+        window.size.dims[i] = 1;
+    window.stride = window.size;
+    window.low = window.high = (Shape){.rank = x->shape.rank};
+    window.size.dims[axis] = n;
+    (reverse ? &window.high : &window.low)->dims[axis] = n - 1;
+    return hlo_out(h, 0, hlo_window(h, op == SCAN_SUM ? "add" : "multiply", x, &window));
+}
+
 static const ScanOp Cumsum_row = SCAN_SUM;
 const Op op_Cumsum = {
     .signature = "Cumsum(x: T, axis: Tidx) -> out: T; exclusive: bool = false; reverse: bool = false; T: numbers; "
                  "Tidx: {int32, int64} = int32",
     .doc = "Running sum along an axis.", .needs = "scalar(axis)", .shape = scan_shape, .grad = cumsum_grad,
     .prepare = scan_prepare, .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Cumsum_row,
+    .hlo = scan_hlo,
 };
 static const ScanOp Cumprod_row = SCAN_PROD;
 const Op op_Cumprod = {
@@ -90,6 +127,7 @@ const Op op_Cumprod = {
                  "Tidx: {int32, int64} = int32",
     .doc = "Running product along an axis.", .needs = "scalar(axis)", .shape = scan_shape, .grad = cumprod_grad,
     .prepare = scan_prepare, .own_size = sizeof(Scan), .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &Cumprod_row,
+    .hlo = scan_hlo,
 };
 static const ScanOp CumulativeLogsumexp_row = SCAN_LOGSUMEXP;
 const Op op_CumulativeLogsumexp = {
@@ -97,5 +135,5 @@ const Op op_CumulativeLogsumexp = {
                  "T: floats; Tidx: {int32, int64} = int32",
     .doc = "Running logarithm of the sum of exponentials along an axis.", .needs = "scalar(axis)",
     .shape = scan_shape, .grad = logsumexp_grad, .prepare = scan_prepare, .own_size = sizeof(Scan),
-    .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &CumulativeLogsumexp_row,
+    .cpu = ANY_TYPE(scan_run), .host = BIT(1), .row = &CumulativeLogsumexp_row, .hlo = scan_hlo,
 };

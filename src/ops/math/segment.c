@@ -67,6 +67,7 @@ static Status *segment_prepare(Prepare *p) {
 
 static Status *unsorted_shape(Shapes *s) {
     const Shape *data = &s->in[0], *ids = &s->in[1];
+    // The number of segments is a value, not a shape: known if it is a constant, or computed from shapes.
     int64_t n = UNKNOWN_DIM;
     bool known = shapes_input_int(s, 2, &n);
     NEED(s->in[2].rank <= 0, INVALID_ARGUMENT, "num_segments must be a scalar, got shape %s", shape_text(&s->in[2]));
@@ -148,6 +149,33 @@ static void unsorted_prod_grad(Formula *f) {
 }
 
 
+// Rows whose number is negative go nowhere; segments of no rows are what the combination begins with.
+static COLD Status *segment_hlo(Hlo *h) {
+    const SegmentRow *row = node_op(h->node)->row;
+    HloValue x = hlo_in(h, 0), ids = hlo_cast(h, hlo_in(h, 1), DT_int64);
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out) && out->rank >= 1, UNIMPLEMENTED, "how many segments there are is not known");
+    const char *word = row->op == &elementwise_Add ? "add" : row->op == &elementwise_Mul ? "multiply"
+                     : row->op == &elementwise_Maximum ? "maximum" : "minimum";
+    Segments own;
+    TRY(start_value(x->dtype, row, &own.start));
+    bool sorted = row->start == START_ZERO && word[0] == 'm' && word[1] != 'u';  // its extremes begin with the first row
+    HloValue start = sorted ? hlo_number(h, word[1] == 'a' ? (double)-INFINITY : (double)INFINITY, x->dtype)
+                            : hlo_tensor(h, &(Tensor){.data = &own.start, .dtype = x->dtype});
+    hlo_check(h, hlo_lt(h, ids, hlo_int(h, out->dims[0], DT_int64)), INVALID_ARGUMENT,
+              "segment_ids are out of range");
+    HloValue y = hlo_put(h, word, hlo_broadcast(h, start, *out), ids, x, false);
+    if (!row->mean && !sorted)
+        return hlo_out(h, 0, y);
+    Shape rows = {.rank = out->rank};  // how many rows each has
+    for (int i = 0; i < rows.rank; i++)
+        rows.dims[i] = i ? 1 : out->dims[0];
+    HloValue count = hlo_put(h, "add", hlo_fill(h, 0, x->dtype, rows), ids, hlo_like(h, 1, x), false);
+    if (row->mean)
+        return hlo_out(h, 0, hlo_div(h, y, hlo_max(h, count, hlo_like(h, 1, count))));
+    return hlo_out(h, 0, hlo_select(h, hlo_is(h, "GT", count, 0), y, hlo_like(h, 0, y)));
+}
+
 #define UNSORTED(Name, combine, begin, types, indices, text, gradient)                                           \
     static const SegmentRow UnsortedSegment##Name##_row = {&elementwise_##combine, START_##begin, false};        \
     const Op op_UnsortedSegment##Name = {                                                                        \
@@ -155,7 +183,7 @@ static void unsorted_prod_grad(Formula *f) {
                      "output: T; T: " types "; Tindices: {" indices "}; Tnumsegments: {int32, int64} = int32",   \
         .doc = text, .shape = unsorted_shape, .grad = gradient,                                                  \
         .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(unsorted_run), .host = BIT(2), \
-        .row = &UnsortedSegment##Name##_row,                                                                     \
+        .hlo = segment_hlo, .row = &UnsortedSegment##Name##_row,                                                 \
     };
 UNSORTED(Sum, Add, ZERO, "numbers", "int16, int32, int64",
          "Sums of the rows with equal numbers; negative ones are left out.", unsorted_sum_grad)
@@ -267,7 +295,7 @@ static void extreme_grad(Formula *f) {
                      "; Tindices: {int32, int64}",                                                               \
         .doc = text, .needs = "vector(segment_ids), rank(data) >= 1", .shape = sorted_shape,                     \
         .prepare = segment_prepare, .own_size = sizeof(Segments), .cpu = ANY_TYPE(sorted_run), .flags = OP_DYNAMIC_SHAPE, \
-        .row = &Segment##Name##_row, __VA_ARGS__                                                                 \
+        .hlo = segment_hlo, .row = &Segment##Name##_row, __VA_ARGS__                                              \
     };
 SORTED(Sum, Add, ZERO, false, "numbers", "Sums of the rows of each segment.", .grad = sum_grad)
 SORTED(Mean, Add, ZERO, true, "numbers", "Means of the rows of each segment.", .grad = mean_grad)

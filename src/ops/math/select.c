@@ -141,12 +141,19 @@ static void select_grad(Formula *f) {
 
 static const char slices[] = "one condition for each slice";
 
+static COLD Status *select_hlo(Hlo *h) {
+    HloValue c = hlo_in(h, 0), x = hlo_in(h, 1), y = hlo_in(h, 2);
+    if (node_op(h->node)->row && c->shape.rank == 1 && x->shape.rank > 1)
+        c = hlo_along(h, c, x, 0);
+    return hlo_out(h, 0, hlo_select(h, c, x, y));
+}
+
 const Op op_Select = {
     .signature = "Select(condition: bool, t: T, e: T) -> output: T; T: type",
     .doc = "Elements of t where the condition holds, else of e; a vector of conditions chooses slices.",
     .shape = select_shape, .grad = select_grad, .prepare = select_prepare, .own_size = sizeof(Selecting),
     .cpu = ANY_TYPE(select_run), .row = slices,
-    .flags = OP_ELEMENTWISE,
+    .flags = OP_ELEMENTWISE, .hlo = select_hlo,
 };
 
 static void select_v2_grad(Formula *f) {
@@ -159,5 +166,5 @@ const Op op_SelectV2 = {
     .signature = "SelectV2(condition: bool, t: T, e: T) -> output: T; T: type",
     .doc = "Elements of t where the condition holds, else of e, with broadcasting.", .shape = shape_broadcast_all,
     .grad = select_v2_grad, .prepare = select_prepare, .own_size = sizeof(Selecting), .cpu = ANY_TYPE(select_run),
-    .flags = OP_ELEMENTWISE,
+    .flags = OP_ELEMENTWISE, .hlo = select_hlo,
 };

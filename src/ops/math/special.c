@@ -53,6 +53,28 @@ static Status *special_prepare(Prepare *p) {
 #define ALL_FLOATS .cpu = KERNELS(FLOATS, special)
 #define TWO_FLOATS .cpu = (const KernelRow[]){{DT_float, special_float}, {DT_double, special_double}, {DT_INVALID, NULL}}
 
+// ---------------------------------------- for devices that compile: those that they have
+
+static COLD Status *Erfinv_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_unary(h, "chlo.erf_inv", hlo_in(h, 0)));
+}
+static COLD Status *Ndtri_hlo(Hlo *h) {  // sqrt(2) erfinv(2 x - 1)
+    HloValue x = hlo_plus(h, hlo_times(h, hlo_in(h, 0), 2), -1);
+    return hlo_out(h, 0, hlo_times(h, hlo_unary(h, "chlo.erf_inv", x), 1.4142135623730951));
+}
+static COLD Status *BesselI1e_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_unary(h, "chlo.bessel_i1e", hlo_in(h, 0)));
+}
+static COLD Status *Polygamma_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_binary(h, "chlo.polygamma", hlo_in(h, 0), hlo_in(h, 1)));
+}
+static COLD Status *Zeta_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_binary(h, "chlo.zeta", hlo_in(h, 0), hlo_in(h, 1)));
+}
+#define BesselI0e_hlo NULL
+#define Igamma_hlo NULL
+#define Igammac_hlo NULL
+
 #define ONE(Name, function, text, gradient)                                                    \
     static void Name##_grad(Formula *f) {                                                      \
         Output x = f->x[0], y = f->y[0], dy = f->dy[0];                                        \
@@ -62,7 +84,7 @@ static Status *special_prepare(Prepare *p) {
     static const RealFunction Name##_row = {.one = function};                                  \
     const Op op_##Name = {                                                                     \
         .signature = #Name "(x: T) -> y: T; T: floats", .doc = text, .shape = shape_unchanged, \
-        .grad = Name##_grad, SPECIAL, ALL_FLOATS, .row = &Name##_row,                          \
+        .grad = Name##_grad, SPECIAL, ALL_FLOATS, .row = &Name##_row, .hlo = Name##_hlo,       \
     };
 ONE(Erfinv, special_erfinv, "Inverse of the error function.",
     Mul(dy, Mul(Scalar(0.88622692545275801, x), Exp(Square(y)))))
@@ -92,7 +114,7 @@ static Output gamma_density(Formula *f, Output a, Output x) {
     static const RealFunction Name##_row = {.two = function};                                                       \
     const Op op_##Name = {                                                                                      \
         .signature = #Name "(" #a ": T, " #b ": T) -> " #z ": T; T: " types, .doc = text,                        \
-        .shape = shape_broadcast_all, .grad = Name##_grad, SPECIAL, rows, .row = &Name##_row,                    \
+        .shape = shape_broadcast_all, .grad = Name##_grad, SPECIAL, rows, .row = &Name##_row, .hlo = Name##_hlo, \
     };
 TWO(Polygamma, special_polygamma, a, x, z, "{float, double}", TWO_FLOATS, "The a-th derivative of Digamma.",
     NONE, two(f, "Polygamma", Add(x1, Scalar(1, x1)), x2))
@@ -161,10 +183,17 @@ static void next_after_grad(Formula *f) {
     f->dx[1] = ZerosLike(f->x[1]);
 }
 
+static COLD Status *population_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_cast(h, hlo_unary(h, "popcnt", hlo_in(h, 0)), DT_uint8));
+}
+static COLD Status *next_after_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_binary(h, "chlo.next_after", hlo_in(h, 0), hlo_in(h, 1)));
+}
+
 const Op op_NextAfter = {
     .signature = "NextAfter(x1: T, x2: T) -> output: T; T: {double, float} = float",
     .doc = "The next number that can be represented from x1 towards x2.", .shape = shape_broadcast_all,
-    .grad = next_after_grad, SPECIAL, .cpu = ANY_TYPE(next_after_run),
+    .grad = next_after_grad, SPECIAL, .cpu = ANY_TYPE(next_after_run), .hlo = next_after_hlo,
 };
 
 // ---------------------------------------- PopulationCount
@@ -185,6 +214,6 @@ static Status *population_run(Kernel *k) {
 const Op op_PopulationCount = {
     .signature = "PopulationCount(x: T) -> y: uint8; T: integers",
     .doc = "The number of bits that are set.", .shape = shape_unchanged, .cpu = ANY_TYPE(population_run),
-    .flags = OP_NO_GRADIENT,
+    .flags = OP_NO_GRADIENT, .hlo = population_hlo,
 };
 #endif

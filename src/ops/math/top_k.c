@@ -1,4 +1,7 @@
 // TopK, TopKV2, NthElement — the largest elements of each row, and where they are.
+//
+// A heap of the k best so far, whose root is the worst of them: n log k comparisons and no copy of the row. Of equal
+// elements the first comes first, as in TensorFlow.
 #define SELF "ops/math/top_k.c"
 #include "ops/array/moving.h"
 
@@ -138,8 +141,27 @@ static void top_k_grad(Formula *f) {
     f->dx[0] = Reshape(ScatterNd(places, Reshape(dy, Ints(-1)), all), shape);
 }
 
+// The first of equals stays the first: the sort keeps their order.
+static COLD Status *top_k_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), sorted, indices;
+    const Shape *out = hlo_out_shape(h, 0);
+    NEED(shape_is_known(out), UNIMPLEMENTED, "how many are wanted is not known");
+    int axis = x->shape.rank - 1;
+    hlo_sort(h, "GT", x, &sorted, &indices);
+    TRY(hlo_out(h, 0, hlo_part(h, sorted, axis, 0, out->dims[axis])));
+    return hlo_out(h, 1, hlo_cast(h, hlo_part(h, indices, axis, 0, out->dims[axis]), hlo_out_type(h, 1)));
+}
+
+static COLD Status *nth_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), sorted, indices;
+    int axis = x->shape.rank - 1;
+    int64_t n = (int64_t)hlo_need_number(h, 1, 0);
+    hlo_sort(h, node_bool(h->node, "reverse") ? "GT" : "LT", x, &sorted, &indices);
+    return hlo_out(h, 0, hlo_reshape(h, hlo_part(h, sorted, axis, n, n + 1), *hlo_out_shape(h, 0)));
+}
+
 #define TOP_K .shape = top_k_shape, .grad = top_k_grad, .prepare = top_k_prepare, .own_size = sizeof(TopK), \
-    .cpu = KERNELS(REALS, top_k)
+    .cpu = KERNELS(REALS, top_k), .hlo = top_k_hlo
 const Op op_TopK = {
     .signature = "TopK(input: T) -> values: T, indices: int32; k: int >= 0; sorted: bool = true; T: reals"
                  "; deprecated(7, \"use TopKV2\")",
@@ -194,6 +216,6 @@ const Op op_NthElement = {
     .doc = "The element of each row that n others come before in order of size.",
     .needs = "rank(input) >= 1, scalar(n)",
     .shape = nth_shape, .grad = nth_grad, .prepare = nth_prepare, .own_size = sizeof(TopK), .cpu = KERNELS(REALS, nth),
-    .host = BIT(1),
+    .host = BIT(1), .hlo = nth_hlo,
 };
 #endif

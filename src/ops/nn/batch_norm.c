@@ -179,7 +179,7 @@ static void moments_parts(void *arg, int64_t first, int64_t last) {
     }
 }
 
-// Leaves the sums over all rows in the first part.
+// Leaves the sums over all rows in the first part; parts are added in their order, whichever thread made them.
 static void moments(Kernel *k, Work *work) {
     const Norm *own = work->own;
     kernel_parallel(k, own->parts, own->rows / own->parts * own->channels + 1, moments_parts, work);
@@ -204,7 +204,8 @@ static void norm_rows(void *arg, int64_t first, int64_t last) {
     }
 }
 
-// The running averages of the batch's statistics, the variance without its bias.
+// The running averages of the batch's statistics, the variance without its bias (Bessel's correction), as TensorFlow
+// returns it; the normalisation itself uses the biased one.
 static void running_averages(Kernel *k, const Work *work) {
     const Norm *own = work->own;
     const float *mean = vector(work, VECTOR_MEAN), *variance = vector(work, VECTOR_VARIANCE);
@@ -219,6 +220,7 @@ static void running_averages(Kernel *k, const Work *work) {
     }
 }
 
+// A batch without pixels: its statistics are NaN, as TensorFlow's are, not the zeros of an empty sum.
 static void no_rows(Kernel *k, const Norm *own) {
     for (int i = 1; i < 5; i++)
         for (int64_t c = 0; c < own->channels; c++)
@@ -327,6 +329,77 @@ Status *norm_grad_run(Kernel *k) {
     return OK;
 }
 
+// ---------------------------------------- for devices that compile
+
+typedef struct {
+    uint32_t axes;          // all but the channels
+    int channel;
+    double rows;
+} HloNorm;
+
+static COLD HloNorm hlo_norm_of(Hlo *h, HloValue x) {
+    HloNorm norm = {.channel = channel_axis(h->node, &x->shape), .rows = 1};
+    norm.axes = ALL_AXES(x) & ~BIT(norm.channel);
+    for (int i = 0; i < x->shape.rank; i++)
+        norm.rows *= i == norm.channel ? 1 : (double)x->shape.dims[i];
+    return norm;
+}
+
+// (1 - factor) given + factor fresh
+static COLD HloValue running(Hlo *h, HloValue fresh, int given, double factor) {
+    return factor == 1 ? fresh : hlo_add(h, hlo_times(h, hlo_in(h, given), 1 - factor), hlo_times(h, fresh, factor));
+}
+
+static COLD Status *norm_hlo(Hlo *h) {
+    HloValue x = hlo_cast(h, hlo_in(h, 0), DT_float);
+    TRY(h->status);
+    HloNorm norm = hlo_norm_of(h, x);
+    NEED(norm.rows > 0 && hlo_out_type(h, 1) == DT_float, UNIMPLEMENTED, "no images, or statistics of another type");
+    bool training = node_bool(h->node, "is_training");
+    double factor = (double)node_float(h->node, "exponential_avg_factor");
+    HloValue mean = training ? hlo_mean(h, x, norm.axes, DROP) : hlo_in(h, 3);
+    HloValue apart = hlo_sub(h, x, hlo_along(h, mean, x, norm.channel));
+    HloValue variance = training ? hlo_mean(h, hlo_square(h, apart), norm.axes, DROP) : hlo_in(h, 4);
+    HloValue scale = hlo_mul(h, hlo_rsqrt(h, hlo_plus(h, variance, (double)node_float(h->node, "epsilon"))), hlo_in(h, 1));
+    HloValue y = hlo_add(h, hlo_mul(h, apart, hlo_along(h, scale, x, norm.channel)), hlo_along(h, hlo_in(h, 2), x, norm.channel));
+    HloValue unbiased = hlo_times(h, variance, norm.rows / fmax(1, norm.rows - 1));
+    TRY(hlo_out(h, 0, hlo_cast(h, y, hlo_out_type(h, 0))));
+    TRY(hlo_out(h, 1, training ? running(h, mean, 3, factor) : mean));
+    TRY(hlo_out(h, 2, training ? running(h, unbiased, 4, factor) : variance));
+    TRY(hlo_out(h, 3, mean));
+    if (h->n_out > 5)
+        TRY(hlo_out(h, 5, hlo_number(h, 0, DT_float)));
+    return hlo_out(h, 4, variance);
+}
+
+// In training the moments are part of what is differentiated.
+static COLD Status *norm_grad_hlo(Hlo *h) {
+    HloValue dy = hlo_cast(h, hlo_in(h, 0), DT_float), x = hlo_cast(h, hlo_in(h, 1), DT_float), scale = hlo_in(h, 2);
+    TRY(h->status);
+    HloNorm norm = hlo_norm_of(h, x);
+    NEED(norm.rows > 0, UNIMPLEMENTED, "no images");
+    bool training = node_bool(h->node, "is_training");
+    HloValue mean = training ? hlo_mean(h, x, norm.axes, DROP) : hlo_in(h, 3);
+    HloValue apart = hlo_sub(h, x, hlo_along(h, mean, x, norm.channel));
+    HloValue variance = training ? hlo_mean(h, hlo_square(h, apart), norm.axes, DROP) : hlo_in(h, 4);
+    HloValue inverse = hlo_rsqrt(h, hlo_plus(h, variance, (double)node_float(h->node, "epsilon")));
+    HloValue normal = hlo_mul(h, apart, hlo_along(h, inverse, x, norm.channel));
+    HloValue d_offset = hlo_reduce(h, "add", dy, norm.axes, DROP);
+    HloValue d_scale = hlo_reduce(h, "add", hlo_mul(h, dy, normal), norm.axes, DROP);
+    HloValue inside = dy;
+    if (training) {
+        HloValue share = hlo_mul(h, normal, hlo_along(h, hlo_times(h, d_scale, 1 / norm.rows), x, norm.channel));
+        HloValue level = hlo_along(h, hlo_times(h, d_offset, 1 / norm.rows), x, norm.channel);
+        inside = hlo_sub(h, hlo_sub(h, dy, level), share);
+    }
+    HloValue dx = hlo_mul(h, inside, hlo_along(h, hlo_mul(h, scale, inverse), x, norm.channel));
+    TRY(hlo_out(h, 0, hlo_cast(h, dx, hlo_out_type(h, 0))));
+    TRY(hlo_out(h, 1, d_scale));
+    TRY(hlo_out(h, 2, d_offset));
+    TRY(hlo_out(h, 3, hlo_fill(h, 0, DT_float, SHAPE(0))));
+    return hlo_out(h, 4, hlo_fill(h, 0, DT_float, SHAPE(0)));
+}
+
 // ---------------------------------------- schemas
 
 static void norm_grad(Formula *f, const char *op) {
@@ -418,11 +491,12 @@ static void norm_grad_grad(Formula *f) {
 #define NORM_ATTRIBUTES "; epsilon: float = 0.0001; exponential_avg_factor: float = 1; "
 #define NORM_FIELDS                                                                                              \
     .doc = "Normalises images channel by channel.", .shape = norm_shape, .prepare = norm_prepare,                 \
-    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1
+    .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_run), .inplace = BIT(0), .same_rows = 1,     \
+    .hlo = norm_hlo
 #define NORM_GRAD_FIELDS                                                                                         \
     .doc = "Gradient of FusedBatchNorm.", .needs = "same_shape(y_backprop, x)", .shape = norm_grad_shape,          \
     .prepare = norm_grad_prepare, .own_size = sizeof(Norm), .cpu = ANY_TYPE(norm_grad_run), .inplace = BIT(0),    \
-    .same_rows = 1, .grad = norm_grad_grad
+    .same_rows = 1, .grad = norm_grad_grad, .hlo = norm_grad_hlo
 
 const Op op_FusedBatchNorm = {
     .signature = "FusedBatchNorm(x: T, scale: T, offset: T, mean: T, variance: T) -> y: T, batch_mean: T, "

@@ -1,4 +1,7 @@
 // Bias — a value per channel, added to every pixel; and the gradient, the sum over all pixels.
+//
+// A broadcast in all but name: with channels innermost rows of the bias are added to rows of pixels, with channels
+// first one number to each plane.
 #include "loops/broadcast.h"
 #include "loops/reduce.h"
 #include "loops/tuning.h"
@@ -103,11 +106,16 @@ static void bias_grad(Formula *f) {
 }
 
 #define FORMATS "; data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\""
+static COLD Status *bias_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0);
+    return hlo_out(h, 0, hlo_add(h, x, hlo_along(h, hlo_in(h, 1), x, channel_axis(h->node, &x->shape))));
+}
+
 const Op op_BiasAdd = {
     .signature = "BiasAdd(value: T, bias: T) -> output: T; T: numbers" FORMATS,
     .doc = "Adds a value per channel.", .needs = "rank(value) >= 2, vector(bias)", .shape = bias_shape,
     .grad = bias_grad, .prepare = bias_prepare, .own_size = sizeof(Bias), .inplace = BIT(0),
-    .cpu = ANY_TYPE(bias_run), .same_rows = 1,
+    .cpu = ANY_TYPE(bias_run), .same_rows = 1, .hlo = bias_hlo,
 };
 
 static void bias_v1_expand(Formula *f) {
@@ -163,9 +171,14 @@ static void sum_grad(Formula *f) {  // each pixel of dy gets the gradient of its
     f->dx[0] = Like("BiasAdd", ZerosLike(f->x[0]), f->dy[0]);
 }
 
+static COLD Status *bias_grad_hlo(Hlo *h) {
+    HloValue dy = hlo_in(h, 0);
+    return hlo_out(h, 0, hlo_reduce(h, "add", dy, ALL_AXES(dy) & ~BIT(channel_axis(h->node, &dy->shape)), DROP));
+}
+
 const Op op_BiasAddGrad = {
     .signature = "BiasAddGrad(out_backprop: T) -> output: T; T: numbers" FORMATS,
     .doc = "Gradient of BiasAdd by the bias: the sum over all but the channels.", .needs = "rank(out_backprop) >= 2",
     .shape = sum_shape, .grad = sum_grad, .prepare = sum_prepare, .own_size = sizeof(BiasSum),
-    .cpu = ANY_TYPE(sum_run),
+    .cpu = ANY_TYPE(sum_run), .hlo = bias_grad_hlo,
 };

@@ -202,6 +202,7 @@ static void int_images(void *arg, int64_t first, int64_t last) {
                 int_pixel(work, forward, n, y, x);
 }
 
+// Integers have no library and no transforms: plain loops, for graphs that ask.
 static Status *run_int32(Kernel *k) {
     const Conv *conv = k->own;
     const void *a = stage_load(&conv->a, k, k->in[conv->in_a]->data);
@@ -262,7 +263,7 @@ static void depthwise_filter_grad(Formula *f) {
         .signature = #Name "(" arguments ") -> output: T; T: {" types "}; " attributes, .doc = text,               \
         .shape = conv_output_shape, .grad = gradient, .prepare = conv_prepare_op, .own_size = sizeof(Conv),         \
         .cpu = ANY_TYPE(conv_run), .host = host_mask, .row = conv_row, .open = packed_open, .close = packed_close,  \
-        .state_size = sizeof(PackedState), .flags = OP_CACHES, .same_rows = rows,                                   \
+        .state_size = sizeof(PackedState), .flags = OP_CACHES, .same_rows = rows, .hlo = conv_hlo,                  \
     };
 
 static const ConvRow conv2d_row = {CONV_FORWARD, false, 0, 1, .sizes = -1},

@@ -43,6 +43,7 @@ static inline int conv_axes(const ConvRow *row) {
 Status *conv_output_shape(Shapes *s);
 Status *conv_prepare_op(Prepare *p);
 Status *conv_run(Kernel *k);
+Status *conv_hlo(Hlo *h);
 
 // What an implementation is to do on its way out: all that follows, or only bias and relu, which all of them can.
 // Whoever is chosen writes down in conv_within() what it does (NULL: nothing is wanted); always the bias.

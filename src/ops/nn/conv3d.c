@@ -28,6 +28,7 @@ static const ConvRow filter_like_row = {CONV_FILTER, false, 0, 2, .sizes = 1, .v
 #define DILATIONS "dilations: list(int) = [1, 1, 1, 1, 1]"
 #define CONV3D_FIELDS                                                                                           \
     .shape = conv_output_shape, .prepare = conv_prepare_op, .own_size = sizeof(Conv), .cpu = ANY_TYPE(conv_run), \
+    .hlo = conv_hlo,                                                                                            \
     .open = packed_open, .close = packed_close, .state_size = sizeof(PackedState), .flags = OP_CACHES
 const Op op_Conv3D = {
     .signature = "Conv3D(input: T, filter: T) -> output: T; T: floats_half_first; " VOLUME_ATTRIBUTES

@@ -1,4 +1,8 @@
 // Cross entropy — the loss of logits against labels, with its gradient, in one pass over the rows.
+//
+// TensorFlow's op has two outputs, the loss and softmax - labels; its gradient is the second output times what comes to
+// the first. Softmax is never stored: the greatest logit is taken off, then exponentials, sum and both outputs are made
+// row by row while the row is in the cache.
 #include "graph/rewrite.h"
 #include "loops/norm.h"
 #include "ops/nn/staging.h"
@@ -200,6 +204,38 @@ static void dense_grad(Formula *f) {  // d logits = dl * (softmax - labels), d l
     f->dx[1] = SumTo(Neg(Mul(dl, formula_1(f, "LogSoftmax", logits))), f->x[1]);
 }
 
+// ---------------------------------------- for devices that compile
+
+// The loss of each row and its gradient, from the distance of logits to their logarithm of the sum.
+static COLD Status *entropy_out(Hlo *h, HloValue loss, HloValue gradient) {
+    TRY(hlo_out(h, 0, hlo_cast(h, loss, hlo_out_type(h, 0))));
+    return hlo_out(h, 1, hlo_cast(h, gradient, hlo_out_type(h, 1)));
+}
+
+static COLD HloValue below_most(Hlo *h, HloValue x) {
+    return hlo_sub(h, x, hlo_reduce(h, "maximum", x, LAST(x), KEEP));
+}
+
+static COLD Status *dense_hlo(Hlo *h) {
+    HloValue labels = hlo_broadcast(h, hlo_wide(h, hlo_in(h, 1)), *hlo_out_shape(h, 1));
+    HloValue s = below_most(h, hlo_broadcast(h, hlo_wide(h, hlo_in(h, 0)), *hlo_out_shape(h, 1)));
+    HloValue e = hlo_exp(h, s), sum = hlo_reduce(h, "add", e, BIT(1), KEEP);
+    HloValue terms = hlo_mul(h, labels, hlo_sub(h, hlo_log(h, sum), s));
+    terms = hlo_select(h, hlo_is(h, "EQ", labels, 0), hlo_like(h, 0, labels), terms);
+    return entropy_out(h, hlo_reduce(h, "add", terms, BIT(1), DROP), hlo_sub(h, hlo_div(h, e, sum), labels));
+}
+
+static COLD Status *sparse_hlo(Hlo *h) {
+    HloValue s = below_most(h, hlo_wide(h, hlo_in(h, 0))), labels = hlo_in(h, 1);
+    TRY(h->status);
+    hlo_check_range(h, labels, s->shape.dims[1], "a label is no class");
+    HloValue hot = hlo_eq(h, hlo_iota(h, labels->dtype, s->shape, 1), hlo_expand(h, labels, 1));
+    HloValue e = hlo_exp(h, s), sum = hlo_reduce(h, "add", e, BIT(1), KEEP);
+    HloValue own = hlo_reduce(h, "add", hlo_select(h, hot, s, hlo_like(h, 0, s)), BIT(1), DROP);
+    HloValue loss = hlo_sub(h, hlo_log(h, hlo_reshape(h, sum, own->shape)), own);
+    return entropy_out(h, loss, hlo_sub(h, hlo_div(h, e, sum), hlo_cast(h, hot, s->dtype)));
+}
+
 const Op op__ScaledSoftmaxCrossEntropyWithLogits = {
     .signature = "_ScaledSoftmaxCrossEntropyWithLogits(features: T, labels: T, factor: T) -> backprop: T, loss: T; "
                  "T: floats_half_first",
@@ -217,7 +253,7 @@ const Op op_SoftmaxCrossEntropyWithLogits = {
                  "T: floats_half_first",
     .doc = "The cross entropy of each row's softmax against a distribution, and its gradient by the logits.",
     .shape = dense_shape, .grad = dense_grad, .prepare = dense_prepare, .own_size = sizeof(Entropy),
-    .cpu = ANY_TYPE(dense_run),
+    .cpu = ANY_TYPE(dense_run), .hlo = dense_hlo,
 };
 
 // ---------------------------------------- labels as classes
@@ -297,5 +333,5 @@ const Op op_SparseSoftmaxCrossEntropyWithLogits = {
                  "T: floats_half_first; Tlabels: {int32, int64} = int64",
     .doc = "The cross entropy of each row's softmax against one class, and its gradient by the logits.",
     .needs = "matrix(features), vector(labels)", .shape = sparse_shape, .grad = sparse_grad, .prepare = sparse_prepare,
-    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run),
+    .own_size = sizeof(Entropy), .cpu = ANY_TYPE(sparse_run), .hlo = sparse_hlo,
 };

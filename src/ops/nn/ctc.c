@@ -5,6 +5,8 @@
 #ifdef T  // ---------------------------------------- kernel, once per dtype
 
 // The classes that are heard in one sequence go to `heard`; returns how many.
+// The greedy path: the best class at each moment. Its score is the sum of the negated inputs, as TensorFlow's
+// neg_sum_logits. Of equal classes the first counts.
 static int64_t FN(hear)(const Decoder *own, const T *x, int64_t n, int64_t length, int64_t *heard, T *log_probability) {
     int64_t before = -1, many = 0;
     T sum = 0;

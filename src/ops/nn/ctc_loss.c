@@ -76,6 +76,7 @@ static Status *take_labels(Sequence *s) {
 
 // ---------------------------------------- sums
 
+// log(e^a + e^b) by the larger one, so that nothing overflows.
 static double add_logs(double a, double b) {
     if (a == (double)-INFINITY)
         return b;
@@ -105,6 +106,8 @@ static int64_t end_at(const Sequence *s, int64_t t) {
     return min_i64(s->n, 2 * (t + 1));
 }
 
+// The forward variable (alpha) of Graves' forward-backward algorithm, restricted to the labels that can still be
+// reached (first_at, end_at).
 static void sum_before(Sequence *s) {
     double *row = s->before;
     row[0] = log_of(s, 0, 0);
@@ -121,6 +124,7 @@ static void sum_before(Sequence *s) {
         }
 }
 
+// The backward variable (beta).
 static void sum_behind(Sequence *s) {
     double *row = s->behind + (s->length - 1) * s->n;
     for (int64_t u = max_i64(0, s->n - 2); u < s->n; u++)

@@ -226,6 +226,7 @@ static void before_rows(void *arg, int64_t first, int64_t last) {
                                         floats(w->in[OF_DH])[at] * floats(w->in[OF_U])[at];
 }
 
+// In the order of the chain rule: through c and u, the product with w_c, through r, the product with w_ru.
 static Status *gru_grad_run(Kernel *k) {
     const Gru *own = k->own;
     int64_t n = own->cells;
@@ -263,16 +264,61 @@ static void gru_grad(Formula *f) {
 }
 
 #define GRU_NEEDS "matrix(x), matrix(h_prev), matrix(w_ru), matrix(w_c), vector(b_ru), vector(b_c)"
+// ---------------------------------------- for devices that compile
+
+static COLD HloValue times(Hlo *h, HloValue a, HloValue b, bool transposed) {  // matrices
+    Shape none = {0}, last = SHAPE(1), first = SHAPE(0);
+    return hlo_dot(h, a, b, none, none, last, transposed ? last : first);
+}
+
+static COLD Status *gru_hlo(Hlo *h) {
+    HloValue in[N_GRU_IN];
+    for (int i = 0; i < N_GRU_IN; i++)
+        in[i] = hlo_in(h, i);
+    TRY(h->status);
+    HloValue before = in[GRU_H_PREV];
+    int64_t n = before->shape.dims[1];
+    HloValue both = hlo_concat(h, (HloValue[]){in[GRU_X], before}, 2, 1);
+    HloValue gates = hlo_sigmoid(h, hlo_add(h, times(h, both, in[GRU_W_RU], false), in[GRU_B_RU]));
+    HloValue r = hlo_part(h, gates, 1, 0, n), u = hlo_part(h, gates, 1, n, 2 * n);
+    both = hlo_concat(h, (HloValue[]){in[GRU_X], hlo_mul(h, before, r)}, 2, 1);
+    HloValue c = hlo_tanh(h, hlo_add(h, times(h, both, in[GRU_W_C], false), in[GRU_B_C]));
+    TRY(hlo_out(h, Y_R, r));
+    TRY(hlo_out(h, Y_U, u));
+    TRY(hlo_out(h, Y_C, c));
+    return hlo_out(h, Y_OUT, hlo_add(h, hlo_mul(h, u, before), hlo_mul(h, hlo_minus(h, 1, u), c)));
+}
+
+static COLD Status *gru_grad_hlo(Hlo *h) {
+    HloValue in[OF_DH + 1];
+    for (int i = 0; i <= OF_DH; i++)
+        in[i] = hlo_in(h, i);
+    TRY(h->status);
+    HloValue before = in[GRU_H_PREV], r = in[OF_R], u = in[OF_U], c = in[OF_C], dh = in[OF_DH];
+    int64_t inputs = in[GRU_X]->shape.dims[1], all = inputs + before->shape.dims[1];
+    HloValue rest = hlo_minus(h, 1, u);
+    HloValue c_bar = hlo_mul(h, hlo_mul(h, dh, rest), hlo_minus(h, 1, hlo_square(h, c)));
+    HloValue u_bar = hlo_mul(h, hlo_mul(h, dh, hlo_sub(h, before, c)), hlo_mul(h, u, rest));
+    HloValue of_c = times(h, c_bar, in[GRU_W_C], true), hidden = hlo_part(h, of_c, 1, inputs, all);
+    HloValue r_bar = hlo_mul(h, hlo_mul(h, hidden, before), hlo_mul(h, r, hlo_minus(h, 1, r)));
+    HloValue gates = hlo_concat(h, (HloValue[]){r_bar, u_bar}, 2, 1), of_gates = times(h, gates, in[GRU_W_RU], true);
+    HloValue direct = hlo_add(h, hlo_mul(h, hidden, r), hlo_mul(h, dh, u));
+    TRY(hlo_out(h, D_X, hlo_add(h, hlo_part(h, of_gates, 1, 0, inputs), hlo_part(h, of_c, 1, 0, inputs))));
+    TRY(hlo_out(h, D_H_PREV, hlo_add(h, hlo_part(h, of_gates, 1, inputs, all), direct)));
+    TRY(hlo_out(h, D_C_BAR, c_bar));
+    return hlo_out(h, D_R_BAR_U_BAR, gates);
+}
+
 const Op op_GRUBlockCell = {
     .signature =
         "GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> r: T, u: T, c: T, h: T; T: {float}",
     .doc = "One step of a gated recurrent unit.", .needs = GRU_NEEDS, .shape = gru_shape, .grad = gru_grad,
-    .prepare = gru_prepare, .own_size = sizeof(Gru), .cpu = ANY_TYPE(gru_run),
+    .prepare = gru_prepare, .own_size = sizeof(Gru), .cpu = ANY_TYPE(gru_run), .hlo = gru_hlo,
 };
 const Op op_GRUBlockCellGrad = {
     .signature = "GRUBlockCellGrad(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> "
                  "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T; T: {float}",
     .doc = "Gradient of GRUBlockCell: of the gates, from which those of the weights follow.",
     .needs = GRU_NEEDS ", matrix(r), matrix(u), matrix(c), matrix(d_h)", .shape = gru_grad_shape,
-    .prepare = gru_grad_prepare, .own_size = sizeof(Gru), .cpu = ANY_TYPE(gru_grad_run),
+    .prepare = gru_grad_prepare, .own_size = sizeof(Gru), .cpu = ANY_TYPE(gru_grad_run), .hlo = gru_grad_hlo,
 };

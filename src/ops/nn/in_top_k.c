@@ -54,9 +54,22 @@ static Status *in_top_run(Kernel *k) {
     return OK;
 }
 
+// Fewer than k are better, where the target and all predictions of its row are finite.
+static COLD Status *in_top_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), target = hlo_expand(h, hlo_in(h, 1), 1);
+    HloValue k = h->n_in > 2 ? hlo_cast(h, hlo_in(h, 2), DT_int64) : hlo_int(h, node_int(h->node, "k"), DT_int64);
+    HloValue hot = hlo_eq(h, hlo_iota(h, target->dtype, x->shape, 1), target);
+    HloValue own = hlo_reduce(h, "add", hlo_select(h, hot, x, hlo_like(h, 0, x)), BIT(1), KEEP);
+    HloValue better = hlo_reduce(h, "add", hlo_cast(h, hlo_gt(h, x, own), DT_int64), BIT(1), DROP);
+    HloValue finite = hlo_reduce(h, "and", hlo_to(h, "is_finite", x, DT_bool), BIT(1), DROP);
+    HloValue there = hlo_reduce(h, "or", hot, BIT(1), DROP);
+    return hlo_out(h, 0, hlo_and(h, hlo_lt(h, better, k), hlo_and(h, finite, there)));
+}
+
 #define IN_TOP_FIELDS                                                                               \
     .doc = "Whether the target is among the k best predictions of its row.", .shape = in_top_shape, \
-    .prepare = in_top_prepare, .own_size = sizeof(InTop), .cpu = ANY_TYPE(in_top_run), .flags = OP_NO_GRADIENT
+    .prepare = in_top_prepare, .own_size = sizeof(InTop), .cpu = ANY_TYPE(in_top_run), .hlo = in_top_hlo, \
+    .flags = OP_NO_GRADIENT
 const Op op_InTopK = {
     .signature = "InTopK(predictions: float, targets: T) -> precision: bool; k: int; T: {int32, int64} = int32",
     .needs = "matrix(predictions), vector(targets)", IN_TOP_FIELDS,

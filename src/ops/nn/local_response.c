@@ -71,6 +71,36 @@ static void response_grad(Formula *f) {
     f->dx[0] = Like("LRNGrad", f->dy[0], f->x[0], f->y[0]);
 }
 
+// ---------------------------------------- for devices that compile
+
+static COLD HloValue neighbours(Hlo *h, HloValue x) {  // the sum over those within the radius
+    int64_t radius = min_i64(node_int(h->node, "depth_radius"), x->shape.dims[3]);
+    HloWindow window = {.size = SHAPE(1, 1, 1, 2 * radius + 1), .stride = SHAPE(1, 1, 1, 1), .low = SHAPE(0, 0, 0, radius),
+                        .high = SHAPE(0, 0, 0, radius)};
+    return hlo_window(h, "add", x, &window);
+}
+
+static COLD HloValue response_norm(Hlo *h, HloValue x) {  // bias + alpha times the squares around
+    return hlo_plus(h, hlo_times(h, neighbours(h, hlo_square(h, x)), (double)node_float(h->node, "alpha")),
+                    (double)node_float(h->node, "bias"));
+}
+
+static COLD Status *response_hlo(Hlo *h) {
+    HloValue x = hlo_wide(h, hlo_in(h, 0)), norm = response_norm(h, x);
+    double beta = (double)node_float(h->node, "beta");
+    return hlo_out(h, 0, hlo_cast(h, hlo_mul(h, x, hlo_pow(h, norm, hlo_like(h, -beta, x))), hlo_out_type(h, 0)));
+}
+
+// dy norm^-beta - 2 alpha beta x (the sum around of dy y / norm)
+static COLD Status *response_grad_hlo(Hlo *h) {
+    HloValue dy = hlo_wide(h, hlo_in(h, 0)), x = hlo_wide(h, hlo_in(h, 1)), y = hlo_wide(h, hlo_in(h, 2));
+    double alpha = (double)node_float(h->node, "alpha"), beta = (double)node_float(h->node, "beta");
+    HloValue norm = response_norm(h, x), around = neighbours(h, hlo_div(h, hlo_mul(h, dy, y), norm));
+    HloValue direct = hlo_mul(h, dy, hlo_pow(h, norm, hlo_like(h, -beta, x)));
+    HloValue dx = hlo_sub(h, direct, hlo_times(h, hlo_mul(h, x, around), 2 * alpha * beta));
+    return hlo_out(h, 0, hlo_cast(h, dx, hlo_out_type(h, 0)));
+}
+
 #define RESPONSE_ATTRIBUTES                                                                                  \
     "; depth_radius: int = 5; bias: float = 1; alpha: float = 1; beta: float = 0.5; T: {half, bfloat16, float} = float"
 #define RESPONSE_FIELDS \
@@ -78,11 +108,11 @@ static void response_grad(Formula *f) {
 const Op op_LRN = {
     .signature = "LRN(input: T) -> output: T" RESPONSE_ATTRIBUTES,
     .doc = "Each element divided by a power of the squares of its neighbours among the channels.",
-    .needs = "rank(input) == 4", .shape = shape_unchanged, .grad = response_grad, RESPONSE_FIELDS,
+    .needs = "rank(input) == 4", .shape = shape_unchanged, .grad = response_grad, RESPONSE_FIELDS, .hlo = response_hlo,
 };
 const Op op_LRNGrad = {
     .signature = "LRNGrad(input_grads: T, input_image: T, output_image: T) -> output: T" RESPONSE_ATTRIBUTES,
     .doc = "Gradient of LRN.", .shape = shape_same_all,
     .needs = "rank(input_grads) == 4, same_shape(input_grads, input_image), same_shape(input_image, output_image)",
-    RESPONSE_FIELDS,
+    RESPONSE_FIELDS, .hlo = response_grad_hlo,
 };

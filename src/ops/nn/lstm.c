@@ -246,9 +246,85 @@ static Status *lstm_run(Kernel *k) {
     return OK;
 }
 
+// ---------------------------------------- for devices that compile
+
+typedef struct {
+    const LstmRow *row;
+    HloValue in[N_LSTM_IN];         // as float; x of all steps
+    bool peephole;
+    double forget_bias, clip;
+} LstmWords;
+
+static COLD HloValue gate_of(Hlo *h, HloValue gates, int at) {
+    int64_t n = gates->shape.dims[1] / N_GATES;
+    return hlo_part(h, gates, 1, at * n, (at + 1) * n);
+}
+
+// One step: what the outputs are.
+static COLD void cell_words(Hlo *h, const LstmWords *own, HloValue x, HloValue cs, HloValue hidden, HloValue *y) {
+    const HloValue *in = own->in;
+    Shape none = {0}, last = SHAPE(1), first = SHAPE(0);
+    HloValue both = hlo_concat(h, (HloValue[]){x, hidden}, 2, 1);
+    HloValue gates = hlo_add(h, hlo_dot(h, both, in[W], none, none, last, first), in[B]);
+    HloValue input = gate_of(h, gates, 0), candidate = gate_of(h, gates, own->row->forget_first ? 2 : 1);
+    HloValue forget = hlo_plus(h, gate_of(h, gates, own->row->forget_first ? 1 : 2), own->forget_bias);
+    HloValue out = gate_of(h, gates, 3);
+    if (own->peephole) {
+        input = hlo_add(h, input, hlo_mul(h, cs, in[WCI]));
+        forget = hlo_add(h, forget, hlo_mul(h, cs, in[WCF]));
+    }
+    y[Y_I] = hlo_sigmoid(h, input);
+    y[Y_F] = hlo_sigmoid(h, forget);
+    y[Y_CI] = hlo_tanh(h, candidate);
+    y[Y_CS] = hlo_add(h, hlo_mul(h, y[Y_I], y[Y_CI]), hlo_mul(h, y[Y_F], cs));
+    if (own->clip > 0)
+        y[Y_CS] = hlo_min(h, hlo_max(h, y[Y_CS], hlo_like(h, -own->clip, cs)), hlo_like(h, own->clip, cs));
+    y[Y_CO] = hlo_tanh(h, y[Y_CS]);
+    y[Y_O] = hlo_sigmoid(h, own->peephole ? hlo_add(h, out, hlo_mul(h, y[Y_CS], in[WCO])) : out);
+    y[Y_H] = hlo_mul(h, y[Y_O], y[Y_CO]);
+}
+
+// State: cells, hidden, then the outputs of all steps.
+static COLD void block_step(Hlo *h, HloValue i, HloValue *state, void *context) {
+    const LstmWords *own = context;
+    HloValue zero = hlo_int(h, 0, DT_int32), at[3] = {i, zero, zero}, x = own->in[X], y[N_LSTM_OUT];
+    Shape one = x->shape;
+    one.dims[0] = 1;
+    x = hlo_reshape(h, hlo_dynamic_slice(h, x, at, one), SHAPE(one.dims[1], one.dims[2]));
+    cell_words(h, own, x, state[0], state[1], y);
+    for (int k = 0; k < N_LSTM_OUT; k++)
+        state[2 + k] = hlo_update_slice(h, state[2 + k], hlo_expand(h, y[k], 0), at);
+    state[0] = y[Y_CS];
+    state[1] = y[Y_H];
+}
+
+static COLD Status *lstm_hlo(Hlo *h) {
+    const AttrValue *bias = node_attr_find(h->node, "forget_bias");
+    LstmWords own = {.row = node_op(h->node)->row, .peephole = node_bool(h->node, "use_peephole"),
+                     .forget_bias = bias ? (double)bias->f : 0, .clip = (double)node_float(h->node, "cell_clip")};
+    int first = own.row->block;
+    for (int i = 0; i < N_LSTM_IN; i++)
+        own.in[i] = hlo_wide(h, hlo_in(h, first + i));
+    HloValue state[2 + N_LSTM_OUT] = {own.in[CS_PREV], own.in[H_PREV]}, *y = state + 2;
+    TRY(h->status);
+    if (own.row->block) {
+        int64_t steps = (int64_t)hlo_need_number(h, 0, 0);
+        NEED(shape_is_known(hlo_out_shape(h, 0)) && steps <= own.in[X]->shape.dims[0], UNIMPLEMENTED, "%lld steps", (long long)steps);
+        for (int i = 0; i < N_LSTM_OUT; i++)
+            y[i] = hlo_fill(h, 0, DT_float, *hlo_out_shape(h, i));
+        hlo_loop(h, steps, state, 2 + N_LSTM_OUT, block_step, &own);
+    } else {
+        cell_words(h, &own, own.in[X], state[0], state[1], y);
+    }
+    for (int i = 0; i < N_LSTM_OUT; i++)
+        TRY(hlo_out(h, i, hlo_cast(h, y[i], hlo_out_type(h, i))));
+    return OK;
+}
+
 // ---------------------------------------- gradients
 
-// The hidden state's and the cells' gradients are followed; those of the gates are not, as in TensorFlow.
+// The hidden state's and the cells' gradients are followed; those of the gates are not, as in TensorFlow, whose gates
+// are outputs only for the backward pass.
 static void cell_grad(Formula *f) {
     Output *x = f->x, *y = f->y, w = x[W];
     Output back = Like("LSTMBlockCellGrad", x[X], x[CS_PREV], x[H_PREV], w, x[WCI], x[WCF], x[WCO], x[B], y[Y_I],
@@ -283,7 +359,8 @@ static void block_v2_grad(Formula *f) {
 #define LSTM_IN "x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> " \
     "i: T, cs: T, f: T, o: T, ci: T, co: T, h: T; "
 #define LSTM_END "use_peephole: bool = false; T: {half, float}"
-#define LSTM_FIELDS .shape = lstm_shape, .prepare = lstm_prepare, .own_size = sizeof(Lstm), .cpu = ANY_TYPE(lstm_run)
+#define LSTM_FIELDS .shape = lstm_shape, .prepare = lstm_prepare, .own_size = sizeof(Lstm), .cpu = ANY_TYPE(lstm_run), \
+    .hlo = lstm_hlo
 static const LstmRow one_cell = {false, false}, block = {true, false}, block_v2 = {true, true};
 
 const Op op_LSTMBlockCell = {

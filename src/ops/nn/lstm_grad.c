@@ -218,6 +218,131 @@ static Status *block_grad_run(Kernel *k) {
     return OK;
 }
 
+// ---------------------------------------- for devices that compile
+
+typedef struct {
+    const LstmRow *row;
+    HloValue in[MOST_IN];              // as float
+    HloValue cs_before, cs_grad, h_grad;
+    bool peephole;
+} BackWords;
+
+typedef struct {
+    HloValue gates, cs_grad;           // and what the step before gets
+    HloValue wci, wcf, wco;            // NULL without peepholes
+} BackResult;
+
+static COLD HloValue slope(Hlo *h, HloValue y) {  // of a sigmoid
+    return hlo_mul(h, y, hlo_minus(h, 1, y));
+}
+
+static COLD BackResult back_words(Hlo *h, const BackWords *w) {
+    const HloValue *in = w->in;
+    HloValue co = in[OF_CO], ci = in[OF_CI], before = w->cs_before;
+    HloValue out = hlo_mul(h, slope(h, in[OF_O]), hlo_mul(h, w->h_grad, co));
+    HloValue through = hlo_mul(h, hlo_minus(h, 1, hlo_square(h, co)), hlo_mul(h, w->h_grad, in[OF_O]));
+    HloValue dcs = hlo_add(h, through, w->cs_grad);
+    if (w->peephole)
+        dcs = hlo_add(h, dcs, hlo_mul(h, out, in[WCO]));
+    HloValue input = hlo_mul(h, slope(h, in[OF_I]), hlo_mul(h, dcs, ci));
+    HloValue forget = hlo_mul(h, slope(h, in[OF_F]), hlo_mul(h, dcs, before));
+    HloValue candidate = hlo_mul(h, hlo_minus(h, 1, hlo_square(h, ci)), hlo_mul(h, dcs, in[OF_I]));
+    BackResult r = {.cs_grad = hlo_mul(h, dcs, in[OF_F])};
+    if (w->peephole) {
+        r.cs_grad = hlo_add(h, r.cs_grad, hlo_add(h, hlo_mul(h, input, in[WCI]), hlo_mul(h, forget, in[WCF])));
+        r.wci = hlo_reduce(h, "add", hlo_mul(h, input, before), BIT(0), DROP);
+        r.wcf = hlo_reduce(h, "add", hlo_mul(h, forget, before), BIT(0), DROP);
+        r.wco = hlo_reduce(h, "add", hlo_mul(h, out, in[OF_CS]), BIT(0), DROP);
+    }
+    bool swap = w->row->forget_first;
+    HloValue gates[] = {input, swap ? forget : candidate, swap ? candidate : forget, out};
+    r.gates = hlo_concat(h, gates, N_GATES, 1);
+    return r;
+}
+
+static COLD BackWords back_inputs(Hlo *h, int first) {
+    BackWords w = {.row = node_op(h->node)->row, .peephole = node_bool(h->node, "use_peephole")};
+    for (int i = 0; first + i < h->n_in; i++)
+        w.in[i] = hlo_wide(h, hlo_in(h, first + i));
+    return w;
+}
+
+static COLD Status *cell_grad_hlo(Hlo *h) {
+    BackWords w = back_inputs(h, 0);
+    w.cs_before = w.in[CS_PREV];
+    w.cs_grad = w.in[OF_H];        // a cell's hidden state is no input
+    w.h_grad = w.in[OF_H + 1];
+    BackResult r = back_words(h, &w);
+    TRY(hlo_out(h, 0, hlo_cast(h, r.cs_grad, hlo_out_type(h, 0))));
+    TRY(hlo_out(h, 1, hlo_cast(h, r.gates, hlo_out_type(h, 1))));
+    const HloValue sums[] = {r.wci, r.wcf, r.wco};
+    for (int i = 0; i < 3; i++)
+        TRY(hlo_out(h, 2 + i, w.peephole ? hlo_cast(h, sums[i], hlo_out_type(h, 2 + i))
+                                         : hlo_fill(h, 0, hlo_out_type(h, 2 + i), *hlo_out_shape(h, 2 + i))));
+    return OK;
+}
+
+typedef struct {
+    BackWords whole;
+    HloValue cells, hidden;        // of the steps before: [time, batch, cells]
+    int64_t steps;
+} BlockWords;
+
+static COLD HloValue step_of(Hlo *h, HloValue x, const HloValue *at) {
+    Shape one = x->shape;
+    one.dims[0] = 1;
+    return hlo_reshape(h, hlo_dynamic_slice(h, x, at, one), SHAPE(one.dims[1], one.dims[2]));
+}
+
+// From the last step to the first. State: the gradients in the order of the inputs, of cells and hidden state so far.
+static COLD void block_back(Hlo *h, HloValue i, HloValue *state, void *context) {
+    const BlockWords *own = context;
+    BackWords w = own->whole;
+    HloValue zero = hlo_int(h, 0, DT_int32), at[3] = {hlo_minus(h, (double)own->steps - 1, i), zero, zero};
+    Shape none = {0}, last = SHAPE(1), first = SHAPE(0);
+    for (int k = OF_I; k <= OF_CO; k++)
+        w.in[k] = step_of(h, own->whole.in[k], at);
+    w.cs_before = step_of(h, own->cells, at);
+    w.cs_grad = hlo_add(h, step_of(h, own->whole.in[OF_H + 1], at), state[CS_PREV]);
+    w.h_grad = hlo_add(h, step_of(h, own->whole.in[OF_H + 2], at), state[H_PREV]);
+    BackResult r = back_words(h, &w);
+    HloValue x = step_of(h, w.in[X], at), hidden = step_of(h, own->hidden, at);
+    HloValue back = hlo_dot(h, r.gates, w.in[W], none, none, last, last);
+    HloValue joined = hlo_concat(h, (HloValue[]){x, hidden}, 2, 1);
+    int64_t inputs = x->shape.dims[1], all = joined->shape.dims[1];
+    state[X] = hlo_update_slice(h, state[X], hlo_expand(h, hlo_part(h, back, 1, 0, inputs), 0), at);
+    state[H_PREV] = hlo_part(h, back, 1, inputs, all);
+    state[CS_PREV] = r.cs_grad;
+    state[W] = hlo_add(h, state[W], hlo_dot(h, joined, r.gates, none, none, first, first));
+    state[B] = hlo_add(h, state[B], hlo_reduce(h, "add", r.gates, BIT(0), DROP));
+    if (w.peephole) {
+        state[WCI] = hlo_add(h, state[WCI], r.wci);
+        state[WCF] = hlo_add(h, state[WCF], r.wcf);
+        state[WCO] = hlo_add(h, state[WCO], r.wco);
+    }
+}
+
+static COLD HloValue moved_on(Hlo *h, HloValue before, HloValue all) {  // a step later: `before`, then all but the last
+    HloValue parts[] = {hlo_expand(h, before, 0), hlo_part(h, all, 0, 0, all->shape.dims[0] - 1)};
+    return hlo_concat(h, parts, 2, 0);
+}
+
+static COLD Status *block_grad_hlo(Hlo *h) {
+    BlockWords own = {.whole = back_inputs(h, 1), .steps = (int64_t)hlo_need_number(h, 0, 0)};
+    HloValue state[N_LSTM_IN];
+    TRY(h->status);
+    const HloValue *in = own.whole.in;
+    NEED(own.steps <= in[X]->shape.dims[0] && in[X]->shape.dims[0] > 0, UNIMPLEMENTED, "%lld steps", (long long)own.steps);
+    own.cells = moved_on(h, in[CS_PREV], in[OF_CS]);
+    own.hidden = moved_on(h, in[H_PREV], in[OF_H]);
+    for (int i = 0; i < N_LSTM_IN; i++)
+        state[i] = hlo_fill(h, 0, DT_float, in[i]->shape);
+    hlo_loop(h, own.steps, state, N_LSTM_IN, block_back, &own);
+    for (int i = 0; i < N_LSTM_IN; i++)
+        TRY(hlo_out(h, i, hlo_cast(h, state[i], hlo_out_type(h, i))));
+    return OK;
+}
+
 #define OF_OP "x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, "
 #define TO_OP "x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T; "
 #define GRAD_END "use_peephole: bool; T: {half, float}"
@@ -233,17 +358,17 @@ const Op op_LSTMBlockCellGrad = {
     .needs = "matrix(x), " VECTORS "matrix(i), matrix(cs), matrix(f), matrix(o), matrix(ci), matrix(co), "
              "matrix(cs_grad), matrix(h_grad)",
     .shape = cell_grad_shape, .prepare = cell_grad_prepare, .own_size = sizeof(Lstm), .cpu = ANY_TYPE(cell_grad_run),
-    .row = &one_cell,
+    .row = &one_cell, .hlo = cell_grad_hlo,
 };
 const Op op_BlockLSTMGrad = {
     .signature = "BlockLSTMGrad(seq_len_max: int64, " OF_OP "h: T, cs_grad: T, h_grad: T) -> " TO_OP GRAD_END,
     .doc = "Gradient of BlockLSTM.", .needs = "scalar(seq_len_max), rank(x) == 3, " VECTORS IN_TIME,
     .shape = block_grad_shape, .prepare = block_grad_prepare, .own_size = sizeof(Lstm),
-    .cpu = ANY_TYPE(block_grad_run), .row = &block, .host = BIT(0),
+    .cpu = ANY_TYPE(block_grad_run), .row = &block, .host = BIT(0), .hlo = block_grad_hlo,
 };
 const Op op_BlockLSTMGradV2 = {
     .signature = "BlockLSTMGradV2(seq_len_max: int64, " OF_OP "h: T, cs_grad: T, h_grad: T) -> " TO_OP GRAD_END,
     .doc = "Gradient of BlockLSTMV2.", .needs = "scalar(seq_len_max), rank(x) == 3, " VECTORS IN_TIME,
     .shape = block_grad_shape, .prepare = block_grad_prepare, .own_size = sizeof(Lstm),
-    .cpu = ANY_TYPE(block_grad_run), .row = &block_v2, .host = BIT(0),
+    .cpu = ANY_TYPE(block_grad_run), .row = &block_v2, .host = BIT(0), .hlo = block_grad_hlo,
 };

@@ -1,4 +1,7 @@
 // NearestNeighbors — of each point, the k centers that are nearest, and how far they are, squared.
+//
+// All distances of a point, sorted; of equal ones the lower index first. Differences are squared, not |x|^2 - 2 x c +
+// |c|^2, which cancels where points are near.
 #include <stdlib.h>
 
 #include "ops/op.h"

@@ -1,4 +1,5 @@
-// Pooling — windows reduced to their greatest or mean element, and the gradients.
+// Pooling — windows reduced to their greatest or mean element, and the gradients. loops/pool.c has the loops; here are
+// the ops' attributes, types and shapes.
 #include "graph/rewrite.h"
 #include "ops/nn/pool.h"
 
@@ -42,6 +43,7 @@ Status *pool_output_shape(Shapes *s) {
     return OK;
 }
 
+// Half and bfloat16 are widened: the result of a maximum is the same, means lose less.
 static DType pool_compute(DType dtype) {
     switch (dtype) {
     case DT_half: case DT_bfloat16: return DT_float;
@@ -359,7 +361,7 @@ const Op op_MaxPool = {
         POOL_WINDOWS ANY_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_formula,
     .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1,
-    POOL_FIELDS,
+    POOL_FIELDS, .hlo = pool_max_hlo,
 };
 const Op op__MaxPoolRecompute = {
     .signature = "_MaxPoolRecompute(output: T, input: T) -> recomputed: T; T: {float} = float; " POOL_WINDOWS ANY_PADDING
@@ -374,7 +376,7 @@ const Op op_MaxPoolV2 = {
                  PLAIN_PADDING THREE_FORMATS,
     .doc = "The greatest element of each window.", .shape = pool_output_shape, .grad = max_v2_formula,
     .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .host = BIT(1) | BIT(2),
-    .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .row = &pool_sizes_are_inputs, POOL_FIELDS, .hlo = pool_max_hlo,
 };
 const Op op_MaxPoolGrad = {
     .signature =
@@ -382,25 +384,26 @@ const Op op_MaxPoolGrad = {
                  "; T: reals = float",
     .doc = "Gradient of MaxPool: goes to the first greatest element of each window.", .shape = pool_grad_shape,
     .grad = max_grad_formula, .shape_only = BIT(1), .prepare = pool_max_grad_prepare,
-    .cpu = ANY_TYPE(pool_max_grad_run), POOL_FIELDS,
+    .cpu = ANY_TYPE(pool_max_grad_run), POOL_FIELDS, .hlo = pool_max_grad_hlo,
 };
 const Op op_MaxPoolGradV2 = {
     .signature = "MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; "
                  PLAIN_PADDING TWO_FORMATS "; T: reals = float",
     .doc = "Gradient of MaxPoolV2: goes to the first greatest element of each window.", .shape = pool_grad_shape,
     .grad = max_grad_v2_formula, .shape_only = BIT(1), .prepare = pool_max_grad_prepare, .cpu = ANY_TYPE(pool_max_grad_run),
-    .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS,
+    .host = BIT(3) | BIT(4), .row = &pool_sizes_are_inputs, POOL_FIELDS, .hlo = pool_max_grad_hlo,
 };
 const Op op_AvgPool = {
     .signature = "AvgPool(value: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: floats_half_first",
     .doc = "The mean of each window; only elements inside the image count.", .shape = pool_output_shape,
     .grad = avg_formula, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1, POOL_FIELDS,
+    .hlo = pool_avg_hlo,
 };
 const Op op_AvgPoolGrad = {
     .signature = "AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T; " POOL_WINDOWS PLAIN_PADDING TWO_FORMATS
                  "; T: floats_half_first",
     .doc = "Gradient of AvgPool: shared out among the elements of each window.", .shape = pool_avg_grad_shape,
     .grad = avg_grad_formula, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0),
-    POOL_FIELDS,
+    POOL_FIELDS, .hlo = pool_avg_grad_hlo,
 };

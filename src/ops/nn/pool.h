@@ -42,6 +42,11 @@ Status *pool_avg_grad_run(Kernel *k);
 Status *pool_grad_grad_shape(Shapes *s);
 Status *pool_grad_grad_prepare(Prepare *p);
 Status *pool_grad_grad_run(Kernel *k);
+// For devices that compile.
+Status *pool_max_hlo(Hlo *h);
+Status *pool_max_grad_hlo(Hlo *h);
+Status *pool_avg_hlo(Hlo *h);
+Status *pool_avg_grad_hlo(Hlo *h);
 extern const PoolRow pool_sizes_are_inputs;
 
 #define POOL_WINDOWS "ksize: list(int) >= 4; strides: list(int) >= 4; "

@@ -30,7 +30,7 @@ static const PoolRow volumes = {.volumes = true};
 const Op op_MaxPool3D = {
     .signature = "MaxPool3D(input: T) -> output: T; " WINDOWS_3D "T: {half, bfloat16, float}",
     .doc = "The greatest element of each window of the volumes.", .grad = max_grad, .shape = pool_output_shape,
-    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, POOL3_FIELDS,
+    .prepare = pool_max_prepare, .cpu = ANY_TYPE(pool_max_run), .same_rows = 1, POOL3_FIELDS, .hlo = pool_max_hlo,
 };
 const Op op_MaxPool3DGrad = {
     .signature = "MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T; " WINDOWS_3D
@@ -51,12 +51,12 @@ const Op op_AvgPool3D = {
     .signature = "AvgPool3D(input: T) -> output: T; " WINDOWS_3D "T: floats_half_first",
     .doc = "The mean of each window of the volumes; only elements inside count.", .grad = mean_grad,
     .shape = pool_output_shape, .prepare = pool_avg_prepare, .cpu = ANY_TYPE(pool_avg_run), .same_rows = 1,
-    POOL3_FIELDS,
+    POOL3_FIELDS, .hlo = pool_avg_hlo,
 };
 const Op op_AvgPool3DGrad = {
     .signature = "AvgPool3DGrad(orig_input_shape: int32, grad: T) -> output: T; " WINDOWS_3D
                  "T: floats_half_first",
     .doc = "Gradient of AvgPool3D: shared out among the elements of each window.", .grad = mean_grad_grad,
     .shape = pool_avg_grad_shape, .prepare = pool_avg_grad_prepare, .cpu = ANY_TYPE(pool_avg_grad_run), .host = BIT(0),
-    POOL3_FIELDS,
+    POOL3_FIELDS, .hlo = pool_avg_grad_hlo,
 };

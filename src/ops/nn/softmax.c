@@ -65,9 +65,16 @@ static void log_softmax_grad(Formula *f) {  // dx = dy - sum(dy) * exp(y)
     f->dx[0] = Sub(dy, Mul(SumLast(dy), Exp(y)));
 }
 
+static COLD Status *softmax_hlo(Hlo *h) {  // exp(x - max) / sum, or x - max - log(sum), in float
+    HloValue x = hlo_wide(h, hlo_in(h, 0)), s = hlo_sub(h, x, hlo_reduce(h, "maximum", x, LAST(x), KEEP));
+    HloValue e = hlo_exp(h, s), sum = hlo_reduce(h, "add", e, LAST(e), KEEP);
+    HloValue y = node_op(h->node)->row ? hlo_sub(h, s, hlo_log(h, sum)) : hlo_div(h, e, sum);
+    return hlo_out(h, 0, hlo_cast(h, y, hlo_out_type(h, 0)));
+}
+
 #define ROWS_FIELDS                                                                                      \
     .needs = "rank(logits) >= 1", .shape = shape_unchanged, .prepare = rows_prepare, .own_size = sizeof(Rows), \
-    .inplace = BIT(0)
+    .inplace = BIT(0), .hlo = softmax_hlo
 const Op op_Softmax = {
     .signature = "Softmax(logits: T) -> softmax: T; T: floats_half_first",
     .doc = "Exponentials of each row, scaled to sum to one.", .grad = softmax_grad, .cpu = ANY_TYPE(softmax_run),
@@ -76,4 +83,5 @@ const Op op_Softmax = {
 const Op op_LogSoftmax = {
     .signature = "LogSoftmax(logits: T) -> logsoftmax: T; T: floats_half_first",
     .doc = "Logarithm of Softmax.", .grad = log_softmax_grad, .cpu = ANY_TYPE(log_softmax_run), ROWS_FIELDS,
+    .row = "logarithm",
 };

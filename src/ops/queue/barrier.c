@@ -94,6 +94,8 @@ static Status *insert_run(Kernel *k) {
     return barrier_insert(barrier, k->in[1], *(const int *)k->own, k->in[2]);
 }
 
+// A component index out of range is kept as one that no barrier has: the barrier itself, which is known at run time
+// only, then reports it.
 static Status *insert_prepare(Prepare *p) {
     int64_t component = node_int(p->node, "component_index");
     *(int *)p->own = component < 0 || component > COMPONENTS_MOST ? COMPONENTS_MOST : (int)component;

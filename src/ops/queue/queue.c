@@ -196,6 +196,7 @@ static Status *check_types(const Kernel *k, const Tensor *components) {
     return OK;
 }
 
+// Runs in whoever completes the tuple, perhaps a producer in another step; after kernel_done `k` is gone.
 static void tuple_came(void *arg, Status *status, Tensor *components) {
     Kernel *k = arg;
     if (!status && components)

@@ -40,6 +40,8 @@ struct Candidates {
 
 // ---------------------------------------- the ways
 
+// Class c with the chance ln((c + 2) / (c + 1)) / ln(range + 1), by inverting the distribution: classes sorted by
+// frequency follow Zipf's law roughly.
 static int64_t log_uniform_draw(const Candidates *c, Numbers *numbers) {
     double above = exp(numbers_double(numbers) * c->log_range);
     int64_t class = above < 0x1p63 ? (int64_t)above - 1 : INT64_MAX - 1;
@@ -190,10 +192,7 @@ static Status *candidates_open(Opening *o) {
     c->way = node_op(o->node)->row;
     c->range = node_int(o->node, c->way->all ? "num_sampled" : "range_max");
     c->log_range = log1p((double)c->range);
-    Status *status = c->way->open ? c->way->open(o->node, c) : OK;
-    if (status)
-        candidates_close(c);
-    return status;
+    return c->way->open ? c->way->open(o->node, c) : OK;
 }
 
 // ---------------------------------------- drawing
@@ -222,7 +221,7 @@ static void expect(const Kernel *k, const Candidates *c, const int64_t *classes,
         out[i] = -out[i];
 }
 
-// Draws until there are n different classes. Gives the number of tries.
+// Draws until there are n different classes. Gives the number of tries, from which the expected counts follow.
 static Status *draw_different(Kernel *k, const Candidates *c, Numbers *numbers, int64_t *out_tries) {
     int64_t n = ((const Sampling *)k->own)->n_sampled, *out = k->out[0]->data, tries = 0;
     Places seen;

@@ -62,7 +62,8 @@ static double draw_normal(Draws *d) {
     return d->normal[--d->normals];
 }
 
-// Marsaglia and Tsang: a cubed normal number, accepted nearly always.
+// Marsaglia and Tsang (2000): a cubed normal number, accepted nearly always. For alpha < 1 that of alpha + 1, times
+// U^(1 / alpha). 0.0331 is the paper's squeeze, which mostly saves the logarithms.
 static double draw_gamma(Draws *draws, double alpha) {
     if (alpha == 1)
         return -log1p(-draw_uniform(draws));
@@ -80,7 +81,8 @@ static double draw_gamma(Draws *draws, double alpha) {
     }
 }
 
-// Knuth: as many events as fit a unit of time.
+// Knuth: multiplies uniform numbers until they are below exp(-rate). It takes about `rate` draws, so larger rates go
+// the other way.
 static double draw_poisson_few(Draws *draws, double rate, double most) {
     double limit = exp(-rate), product = 1;
     for (double x = 0;; x++) {
@@ -92,7 +94,8 @@ static double draw_poisson_few(Draws *draws, double rate, double most) {
     }
 }
 
-// Hörmann: transformed rejection, for rates of 10 and more.
+// Hörmann (1993): transformed rejection (PTRS), for rates of 10 and more; the constants are the paper's. A few draws
+// whatever the rate is.
 static double draw_poisson_many(Draws *draws, double rate, double most) {
     double b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b, inverse = 1.1239 + 1.1328 / (b - 3.4);
     for (int tries = 0; tries < 10000; tries++) {

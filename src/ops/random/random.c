@@ -26,14 +26,14 @@ const Op op_RandomUniform = {
                  "T: {int32, int64}; stateful",
     .doc = "Numbers in [0, 1), all alike.", .needs = "vector(shape)", .shape = random_shape, .host = BIT(0),
     .prepare = prepare_uniform, .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT,
-    HAS_STREAM,
+    HAS_STREAM, .hlo = random_uniform_hlo,
 };
 const Op op_RandomStandardNormal = {
     .signature = "RandomStandardNormal(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "
                  "dtype: floats_half_first; T: {int32, int64}; stateful",
     .doc = "Numbers of the normal distribution.", .needs = "vector(shape)", .shape = random_shape, .host = BIT(0),
     .prepare = prepare_normal, .own_size = sizeof(Filling), .cpu = ANY_TYPE(random_run), .flags = OP_NO_GRADIENT,
-    HAS_STREAM,
+    HAS_STREAM, .hlo = random_normal_hlo,
 };
 const Op op_TruncatedNormal = {
     .signature = "TruncatedNormal(shape: T) -> output: dtype; seed: int = 0; seed2: int = 0; "
@@ -56,5 +56,5 @@ const Op op_RandomUniformInt = {
                  "Tout: {int32, int64}; T: {int32, int64}; stateful",
     .doc = "Integers in [minval, maxval), all alike.", .needs = "vector(shape), scalar(minval), scalar(maxval)",
     .shape = random_shape, .host = BIT(0), .prepare = prepare_bits, .own_size = sizeof(Filling),
-    .cpu = ANY_TYPE(random_int_run), .flags = OP_NO_GRADIENT, HAS_STREAM,
+    .cpu = ANY_TYPE(random_int_run), .flags = OP_NO_GRADIENT, HAS_STREAM, .hlo = random_int_hlo,
 };

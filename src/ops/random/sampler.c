@@ -18,6 +18,7 @@ static uint64_t numbers_next64(Numbers *numbers) {
     return (uint64_t)numbers_next(numbers) << 32 | low;
 }
 
+// 23 random bits as the mantissa of a number in [1, 2), less 1: evenly spaced, never 1. TensorFlow does it so.
 static float numbers_float(Numbers *numbers) {
     uint32_t bits = 127u << 23 | (numbers_next(numbers) & 0x7fffff);
     float x;
@@ -33,7 +34,8 @@ double numbers_double(Numbers *numbers) {
     return x - 1.0;
 }
 
-// A power of two takes the low bits. Else the first numbers are left out, so that the others are a multiple of n.
+// Without bias: a power of two takes the low bits. Else the first numbers are left out, so that the others are a
+// multiple of n, and the remainder is uniform.
 static uint32_t numbers_below(Numbers *numbers, uint32_t n) {
     if (!(n & (n - 1)))
         return numbers_next(numbers) & (n - 1);
@@ -162,6 +164,8 @@ void weights_clear(Weights *w) {
 
 // ---------------------------------------- counts
 
+// Counts that change between draws: a Fenwick tree of prefix sums, so adding one and finding the class of a random
+// place both take log n. Each class counts 1 from the start, which the tree leaves out.
 Status *counts_open(Counts *counts, int64_t n) {
     counts->sums = calloc((size_t)n + 1, sizeof *counts->sums);
     NEED_MEMORY(counts->sums);

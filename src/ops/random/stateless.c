@@ -56,13 +56,13 @@ const Op op_StatelessRandomUniform = {
     .signature = "StatelessRandomUniform(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
                  "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",
     .doc = "Numbers in [0, 1) that follow from the seed.", .needs = SEED_NEEDS, .prepare = prepare_uniform,
-    .cpu = ANY_TYPE(seeded_run), STATELESS,
+    .cpu = ANY_TYPE(seeded_run), STATELESS, .hlo = random_uniform_hlo,
 };
 const Op op_StatelessRandomNormal = {
     .signature = "StatelessRandomNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
                  "T: {int32, int64} = int32; Tseed: {int32, int64} = int64",
     .doc = "Numbers of the normal distribution that follow from the seed.", .needs = SEED_NEEDS,
-    .prepare = prepare_normal, .cpu = ANY_TYPE(seeded_run), STATELESS,
+    .prepare = prepare_normal, .cpu = ANY_TYPE(seeded_run), STATELESS, .hlo = random_normal_hlo,
 };
 const Op op_StatelessTruncatedNormal = {
     .signature = "StatelessTruncatedNormal(shape: T, seed: Tseed) -> output: dtype; dtype: floats_half_first = float; "
@@ -76,13 +76,14 @@ const Op op_StatelessRandomUniformInt = {
                  "dtype: {int32, int64}; T: {int32, int64}; Tseed: {int32, int64} = int64",
     .doc = "Integers in [minval, maxval) that follow from the seed.", .prepare = prepare_bits,
     .needs = SEED_NEEDS ", scalar(minval), scalar(maxval)", .cpu = ANY_TYPE(seeded_int_run), STATELESS,
+    .hlo = random_int_hlo,
 };
 
 const Op op_StatelessRandomUniformFullInt = {
     .signature = "StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype; dtype: {int32, int64, uint32, "
                  "uint64} = uint64; T: {int32, int64} = int32; Tseed: wide_integers = int64",
     .doc = "Integers of the whole range that follow from the seed.", .needs = SEED_NEEDS, .prepare = prepare_bits,
-    .cpu = ANY_TYPE(seeded_run), STATELESS,
+    .cpu = ANY_TYPE(seeded_run), STATELESS, .hlo = random_bits_hlo,
 };
 
 // ---------------------------------------- from a key and a counter
@@ -99,13 +100,13 @@ const Op op_StatelessRandomUniformV2 = {
     .signature = "StatelessRandomUniformV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: dtype; "
                  "dtype: floats_half_first = float; Tshape: {int32, int64} = int32",
     .doc = "Numbers in [0, 1) that follow from key and counter.", .needs = KEY_NEEDS, .prepare = prepare_uniform,
-    .cpu = ANY_TYPE(keyed_run), STATELESS,
+    .cpu = ANY_TYPE(keyed_run), STATELESS, .hlo = random_uniform_hlo,
 };
 const Op op_StatelessRandomNormalV2 = {
     .signature = "StatelessRandomNormalV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: dtype; "
                  "dtype: floats_half_first = float; Tshape: {int32, int64} = int32",
     .doc = "Numbers of the normal distribution that follow from key and counter.", .needs = KEY_NEEDS,
-    .prepare = prepare_normal, .cpu = ANY_TYPE(keyed_run), STATELESS,
+    .prepare = prepare_normal, .cpu = ANY_TYPE(keyed_run), STATELESS, .hlo = random_normal_hlo,
 };
 const Op op_StatelessTruncatedNormalV2 = {
     .signature = "StatelessTruncatedNormalV2(shape: Tshape, key: uint64, counter: uint64, "
@@ -118,7 +119,7 @@ const Op op_StatelessRandomUniformFullIntV2 = {
     .signature = "StatelessRandomUniformFullIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> output: "
                  "dtype; dtype: wide_integers = uint64; Tshape: {int32, int64} = int32",
     .doc = "Integers of the whole range that follow from key and counter.", .needs = KEY_NEEDS, .prepare = prepare_bits,
-    .cpu = ANY_TYPE(keyed_run), STATELESS,
+    .cpu = ANY_TYPE(keyed_run), STATELESS, .hlo = random_bits_hlo,
 };
 
 static Status *keyed_int_run(Kernel *k) {
@@ -132,6 +133,7 @@ const Op op_StatelessRandomUniformIntV2 = {
                  "maxval: dtype) -> output: dtype; dtype: wide_integers; Tshape: {int32, int64} = int32",
     .doc = "Integers in [minval, maxval) that follow from key and counter.", .prepare = prepare_bits,
     .needs = KEY_NEEDS ", scalar(minval), scalar(maxval)", .cpu = ANY_TYPE(keyed_int_run), STATELESS,
+    .hlo = random_int_hlo,
 };
 
 // ---------------------------------------- keys and counters

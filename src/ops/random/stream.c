@@ -30,6 +30,8 @@ void stream_close(void *state) {
     mutex_clear(&((Stream *)state)->lock);
 }
 
+// Takes a part of the node's stream for one call; the lock is held for as long as it takes to skip. Which of two
+// concurrent steps gets which part isn't determined, as in TensorFlow.
 Status *stream_take(Kernel *k, uint64_t blocks, Philox *out) {
     Stream *stream = k->state;
     NEED(stream, FAILED_PRECONDITION, "a random stream needs a session to live in");
@@ -38,6 +40,14 @@ Status *stream_take(Kernel *k, uint64_t blocks, Philox *out) {
     philox_skip(&stream->philox, blocks);
     mutex_unlock(&stream->lock);
     return OK;
+}
+
+void stream_draw(void *state, uint64_t blocks, uint32_t out[6]) {
+    Stream *stream = state;
+    mutex_lock(&stream->lock);
+    memcpy(out, &stream->philox, sizeof stream->philox);
+    philox_skip(&stream->philox, blocks);
+    mutex_unlock(&stream->lock);
 }
 
 Status *random_shape(Shapes *s) {
@@ -71,6 +81,8 @@ typedef struct {
     int64_t low, high;
 } Fill;
 
+// Philox is counter-based: a unit computes its numbers from their place alone, so the result is the same however units
+// are shared out among threads.
 static void fill_units(void *arg, int64_t first, int64_t last) {
     const Fill *fill = arg;
     const Filling *filling = fill->k->own;

@@ -13,11 +13,12 @@ Philox seeded_philox(const Node *node);   // from the attributes seed and seed2;
 uint64_t stream_system_seed(void);        // never twice the same
 Status *stream_open(Opening *o);
 void stream_close(void *state);
+void stream_draw(void *state, uint64_t blocks, uint32_t out[6]);
 // The generator as it stands; the stream then goes `blocks` further. FAILED_PRECONDITION outside a session.
 FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
 
 #define STREAM_LASTS .lasting_at = offsetof(Stream, philox), .lasting_size = sizeof(Philox)
-#define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream), STREAM_LASTS
+#define HAS_STREAM .open = stream_open, .close = stream_close, .state_size = sizeof(Stream), STREAM_LASTS, .draw = stream_draw
 
 // The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
 Philox stateless_philox(const Tensor *seed);
@@ -27,6 +28,12 @@ int64_t random_int(const Tensor *tensor, int64_t i);
 
 // Output 0 has the shape that input 0 says; extents below zero are INVALID_ARGUMENT.
 Status *random_shape(Shapes *s);
+
+// For devices that compile: in [0, 1), normal, all bits, integers between the last two inputs.
+Status *random_uniform_hlo(Hlo *h);
+Status *random_normal_hlo(Hlo *h);
+Status *random_bits_hlo(Hlo *h);
+Status *random_int_hlo(Hlo *h);
 
 typedef struct {
     RandomKind kind;

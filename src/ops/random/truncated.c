@@ -102,6 +102,8 @@ static Status *from_normal(Draws *d, const Tensor *out, Row *row) {
     }
 }
 
+// A uniform proposal in [low, high], accepted by the density relative to its highest point there. After MOST_TRIES the
+// proposal is taken as it is, as in TensorFlow.
 static void from_uniform(Draws *d, const Tensor *out, Row *row) {
     double x[4], u[4], nearest = row->low < 0 ? 0 : row->low * row->low;
     for (;;) {
@@ -117,6 +119,7 @@ static void from_uniform(Draws *d, const Tensor *out, Row *row) {
     }
 }
 
+// An exponential proposal with the rate that Robert shows to be best, for a one-sided tail.
 static void from_tail(Draws *d, const Tensor *out, Row *row) {
     double x[4], rate = (row->low + sqrt(row->low * row->low + 4)) / 2;
     for (;;) {

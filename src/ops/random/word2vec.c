@@ -135,8 +135,6 @@ static Status *open_skipgram(Opening *o) {
     NEED(s->window > 0 && s->window <= INT32_MAX && node_int(o->node, "batch_size") >= 0, INVALID_ARGUMENT,
          "window_size and batch_size must be positive");
     Status *status = read_corpus(s, &counting, o->node);
-    if (status)
-        close_skipgram(s);   // who could not be opened is not closed
     s->at = s->n;
     s->word = SENTENCE;
     s->next_pair = EXAMPLES;
@@ -264,10 +262,7 @@ static Status *open_negatives(Opening *o) {
     NEED_MEMORY(s->weights.weights);
     for (int i = 0; i < counts->n; i++)
         s->weights.weights[i] = powf((float)counts->is[i], 0.75f);
-    Status *status = weights_open(&s->weights);
-    if (status)
-        close_negatives(s);
-    return status;
+    return weights_open(&s->weights);
 }
 
 // v and w move along each other by the slope of log(sigmoid(sign * v.w)); v's part is added to `sum`.

@@ -427,8 +427,31 @@ static void irfft_grad(Formula *f) {
     f->dx[0] = filled_up(f, Mul(spectrum, Cast(share, output_type(f->x[0]))), last_extent(f, f->x[0]));
 }
 
+// A signal of another length is cut, or has zeros behind it. The inverse of a real one reads half of it and one more.
+static COLD Status *fft_hlo(Hlo *h) {
+    static const char *const words[] = {
+        [KIND_FFT] = "FFT", [KIND_IFFT] = "IFFT", [KIND_RFFT] = "RFFT", [KIND_IRFFT] = "IRFFT",
+    };
+    const FftRow *row = row_of(h->node);
+    HloValue x = hlo_in(h, 0);
+    Shape none = {.rank = x->shape.rank}, high = none, lengths = {.rank = row->rank};
+    bool given = row->kind == KIND_RFFT || row->kind == KIND_IRFFT;
+    Shape wanted = given ? hlo_need_list(h, 1) : (Shape){0};
+    TRY(h->status);
+    for (int i = 0; i < row->rank; i++) {
+        int at = x->shape.rank - row->rank + i;
+        lengths.dims[i] = given ? wanted.dims[i] : x->shape.dims[at];
+        bool half = row->kind == KIND_IRFFT && i == row->rank - 1;
+        high.dims[at] = (half ? lengths.dims[i] / 2 + 1 : lengths.dims[i]) - x->shape.dims[at];
+    }
+    NEED(shape_count(&x->shape) > 0 && shape_count(hlo_out_shape(h, 0)) > 0, UNIMPLEMENTED, "no signals");
+    x = hlo_pad(h, x, NULL, none, high, NULL);
+    return hlo_out(h, 0, hlo_fft(h, x, words[row->kind], lengths, hlo_out_type(h, 0), *hlo_out_shape(h, 0)));
+}
+
 #define FFT_FIELDS(row_)                                                                                    \
-    .shape = fft_shape, .prepare = fft_prepare_op, .own_size = sizeof(Transform), .cpu = ANY_TYPE(fft_run_op), .row = row_
+    .shape = fft_shape, .prepare = fft_prepare_op, .own_size = sizeof(Transform), .cpu = ANY_TYPE(fft_run_op), \
+    .hlo = fft_hlo, .row = row_
 #define COMPLEX_FFT(Name, kind, rank, text, gradient)                                                \
     static const FftRow Name##_row = {kind, rank};                                                   \
     const Op op_##Name = {                                                                           \

@@ -11,6 +11,8 @@ typedef struct {
     int64_t *a, *b, n;
 } Union;
 
+// A merge of two sorted lists, as in merge sort. The rows must be in lexicographic order, as TensorFlow asks too; that
+// they are isn't checked, and equal rows that are not met at the same time then both appear.
 static Status *unite(const Coo *a, const Coo *b, Arena *arena, Union *out) {
     int64_t most = a->n + b->n, i = 0, j = 0;
     *out = (Union){.a = ARENA_ARRAY(arena, int64_t, most + 1), .b = ARENA_ARRAY(arena, int64_t, most + 1)};
@@ -124,7 +126,8 @@ static void add_grad(Formula *f) {
 
 // ---------------------------------------- SparseAddGrad
 
-// grad[i] = dy[j] where row i of `part` is row j of `sum`, else zero. Both are in order.
+// grad[i] = dy[j] where row i of `part` is row j of `sum`, else zero: the threshold may have kept it out of the sum.
+// Both are in order, so one merge pass finds all.
 static void take_rows(const Tensor *part, const Tensor *sum, const Tensor *dy, const Tensor *grad) {
     int64_t rank = part->shape.dims[1], n = part->shape.dims[0], all = sum->shape.dims[0], j = 0;
     size_t size = dtype_size(dy->dtype);
@@ -268,7 +271,8 @@ static Status *partners_shape(Shapes *s) {
     return OK;
 }
 
-// Sums what the broadcast elements get: the last columns of the indices, at most the dense extents.
+// Each dense element sums the gradients of the sparse ones that it was broadcast to. An index in a dimension of extent
+// 1 is brought to 0 by the minimum with extent - 1; in the others it changes nothing.
 static void partners_grad(Formula *f) {
     Output shape = ShapeOf64(f->x[3]);
     Output skipped = Sub(SizeOf(f->x[2]), Rank(f->x[3]));

@@ -94,6 +94,8 @@ static Output column(Formula *f, Output indices, int i) {
     return Reshape(Slice(indices, Ints(0, i), Ints(-1, 1)), Ints(-1));
 }
 
+// For A·B = C: dA at the entry (r, c) is dC[r, :] · conj(B[c, :]), so only rows that entries name are gathered; dB is
+// adjoint(A) · dC.
 static void product_grad(Formula *f) {
     bool adjoint_a = node_bool(f->node, "adjoint_a"), adjoint_b = node_bool(f->node, "adjoint_b");
     Output indices = f->x[0], dy = f->dy[0], b = f->x[3];
@@ -119,6 +121,8 @@ const Op op_SparseTensorDenseMatMul = {
     .cpu = KERNELS(TYPES, multiply), .host = BIT(2),
 };
 
+// The op is a hint that many elements are 0; a dense product has no branch per element. bfloat16 is widened first: the
+// result is float32.
 static void sparse_matmul_expand(Formula *f) {
     Output a = Cast(f->x[0], DT_float), b = Cast(f->x[1], DT_float);
     f->results[0] = MatMul(a, b, node_bool(f->node, "transpose_a"), node_bool(f->node, "transpose_b"));

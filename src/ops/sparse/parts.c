@@ -27,6 +27,7 @@ static Status *reorder_shape(Shapes *s) {
     return OK;
 }
 
+// The permutation isn't an output of the op: it is found by sorting the row numbers with the same indices.
 static void reorder_grad(Formula *f) {
     Output n = SizeOf(f->x[1]);
     Output order = At(Op("SparseReorder", f->x[0], Range(Int(0), n, Int(1)), f->x[2]), 1);
@@ -161,6 +162,7 @@ const Op op_SparseSliceGrad = {
 
 // ---------------------------------------- SparseSplit
 
+// The first dims % n pieces are longer by one, TensorFlow's rule; a piece is a slice.
 static Status *pieces_run(Kernel *k) {
     Coo a;
     AUTO(arena) Arena arena = {0};
@@ -239,6 +241,8 @@ static Status *get_parts(const Kernel *k, int n, int64_t *out_axis, Coo *parts, 
     return OK;
 }
 
+// Rows are moved along the axis and sorted as a whole: joined along any axis but the first, rows of different parts
+// interleave. TensorFlow gives them in this order too.
 static Status *joined_run(Kernel *k) {
     AUTO(arena) Arena arena = {0};
     int parts_n = k->n_in / 3;

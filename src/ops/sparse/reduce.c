@@ -63,7 +63,8 @@ static Status *group_keys(const Coo *a, const Groups *groups, Arena *arena, int6
     return coo_sort(*keys, a->n, groups->n, groups->n, *order);
 }
 
-// Folds the group that begins at place `i` of the order into `to`; where the next begins.
+// Folds the group that begins at place `i` of the order into `to`; where the next begins. Equal keys are neighbours
+// after the sort, which is stable, so sums are taken in the order of the elements, as they were given.
 static int64_t fold(const Coo *a, const Groups *groups, const int64_t *keys, const int64_t *order,
                     const ElementwiseLoop *loop, int64_t i, char *to) {
     const char *values = a->values->data;

@@ -139,6 +139,8 @@ static int64_t operand_room(const Operand *operand) {
     return operand->coo.dims ? operand->coo.n : tensor_count(operand->values);
 }
 
+// The operands' groups (all dimensions but the last) are walked in lexicographic order, the sparse elements in step
+// with them, so each sparse operand is read once. TensorFlow gives results sorted within a group; so are the sets here.
 static Status *run_groups(const SetOwn *own, Operand *a, Operand *b, Arena *arena, Results *out) {
     int64_t places[MAX_RANK] = {0}, count = shape_count(&a->groups), room_a = operand_room(a), room_b = operand_room(b);
     Element *left = ARENA_ARRAY(arena, Element, room_a + 1), *right = ARENA_ARRAY(arena, Element, room_b + 1);

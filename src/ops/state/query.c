@@ -101,10 +101,15 @@ static Status *variable_shape_run(Kernel *k) {
     return OK;
 }
 
+static COLD Status *variable_shape_hlo(Hlo *h) {
+    return hlo_out_ints(h, 0, *hlo_in_shape(h, 0));
+}
+
 const Op op_VariableShape = {
     .signature = "VariableShape(input: resource) -> output: out_type; out_type: {int32, int64} = int32; stateful",
     .doc = "The shape of the variable's value.", .shape = variable_shape_shape, .read = BIT(0),
     .cpu = ANY_TYPE(variable_shape_run), .host_out = BIT(0), .flags = OP_FROM_SHAPES | OP_CHEAP | OP_NO_GRADIENT,
+    .hlo = variable_shape_hlo,
 };
 
 // ---------------------------------------- parts of it
@@ -213,11 +218,21 @@ static void gather_grad(Formula *f) {
     f->dx_shape[0] = shape;
 }
 
+static COLD Status *gather_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1);
+    int64_t batch = node_int(h->node, "batch_dims");
+    TRY(h->status);
+    batch += batch < 0 ? indices->shape.rank : 0;
+    hlo_check_range(h, indices, x->shape.dims[batch], "indices are out of range");
+    return hlo_out(h, 0, hlo_take(h, x, indices, (int)batch, (int)batch));
+}
+
 const Op op_ResourceGather = {
     .signature = "ResourceGather(resource: resource, indices: Tindices) -> output: dtype; batch_dims: int = 0; "
                  "validate_indices: bool = true; dtype: type; Tindices: {int32, int64}; stateful",
     .doc = "Rows of the variable, read without a copy of the rest.", .shape = gather_shape, .grad = gather_grad,
     .prepare = gather_prepare, .own_size = sizeof(GatherOwn), .read = BIT(0), .cpu = ANY_TYPE(gather_run),
+    .hlo = gather_hlo,
 };
 
 static Status *gathered_nd_shape(const Shape *params, const Shape *indices, Shape *out) {
@@ -266,11 +281,20 @@ static void gather_nd_grad(Formula *f) {
     f->dx[0] = ScatterNd(f->x[1], f->dy[0], shape);
 }
 
+static COLD Status *gather_nd_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1);
+    TRY(h->status);
+    int last = indices->shape.rank - 1;
+    for (int i = 0; i < indices->shape.dims[last] && !h->status; i++)
+        hlo_check_range(h, hlo_part(h, indices, last, i, i + 1), x->shape.dims[i], "indices are out of range");
+    return hlo_out(h, 0, hlo_take_nd(h, x, indices));
+}
+
 const Op op_ResourceGatherNd = {
     .signature = "ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype; dtype: type; "
                  "Tindices: {int32, int64}; stateful",
     .doc = "Slices of the variable by points, read without a copy of the rest.", .shape = gather_nd_shape,
-    .grad = gather_nd_grad, .read = BIT(0), .cpu = ANY_TYPE(gather_nd_run),
+    .grad = gather_nd_grad, .read = BIT(0), .cpu = ANY_TYPE(gather_nd_run), .hlo = gather_nd_hlo,
 };
 
 // ---------------------------------------- counting

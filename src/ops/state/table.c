@@ -1,5 +1,6 @@
 // Tables — vocabularies: made at their first use, filled from tensors or from a text file, looked up by key.
 #include "base/checked.h"
+#include "base/murmur.h"
 #include "base/number.h"
 #include "base/vec.h"
 #include "file/disk.h"

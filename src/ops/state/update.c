@@ -21,10 +21,15 @@ typedef struct {
     int64_t cost;          // ns, of the whole variable
 } Update;
 
+typedef struct {
+    const char *word, *name, *hlo;
+} Operation;
+
 // What the op's name says is done: ResourceScatterNdMin -> Minimum. NULL stands for a copy.
-static const ElementwiseOp *operation(const Node *node) {
-    static const struct { const char *word, *name; } words[] = {
-        {"Add", "AddV2"}, {"Sub", "Sub"}, {"Mul", "Mul"}, {"Div", "Div"}, {"Min", "Minimum"}, {"Max", "Maximum"},
+static const Operation *operation(const Node *node) {
+    static const Operation words[] = {
+        {"Add", "AddV2", "add"}, {"Sub", "Sub", "subtract"}, {"Mul", "Mul", "multiply"}, {"Div", "Div", "divide"},
+        {"Min", "Minimum", "minimum"}, {"Max", "Maximum", "maximum"},
     };
     Str name = node->type->name;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -32,17 +37,17 @@ static const ElementwiseOp *operation(const Node *node) {
         bool variable_op = name.n > 10 && memcmp(name.p + name.n - 10, "VariableOp", 10) == 0;
         size_t end = name.n - (variable_op ? 10 : 0);
         if (end >= word.n && memcmp(name.p + end - word.n, word.p, word.n) == 0)
-            return elementwise_named(str_of(words[i].name));
+            return &words[i];
     }
     return NULL;
 }
 
 static Status *find_loop(const Node *node, Update *update) {
-    const ElementwiseOp *op = operation(node);
+    const Operation *op = operation(node);
     DType dtype = node_input_type(node, node->n_inputs - 1);
     update->copies = !op;
-    NEED(update->copies || elementwise_find(op, dtype, &update->loop), UNIMPLEMENTED, "no kernel for type %s",
-         dtype_name(dtype));
+    bool found = update->copies || elementwise_find(elementwise_named(str_of(op->name)), dtype, &update->loop);
+    NEED(found, UNIMPLEMENTED, "no kernel for type %s", dtype_name(dtype));
     return OK;
 }
 
@@ -96,15 +101,28 @@ static Status *add_run(Kernel *k) {
     return OK;
 }
 
+// The variable's new value, for devices that compile.
+static COLD Status *updated(Hlo *h, HloValue value) {
+    hlo_assign(h, 0, value);
+    return h->n_out ? hlo_out_variable(h, 0, 0) : OK;
+}
+
+static COLD Status *add_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), y = hlo_in(h, 1);
+    return updated(h, hlo_binary(h, operation(h->node)->hlo, x, y));
+}
+
 #define WHOLE(Word, text)                                                                                  \
     const Op op_Assign##Word = {                                                                           \
         .signature = "Assign" #Word "(ref: ref T, value: T) -> output_ref: ref T; T: numbers"              \
                      "; use_locking: bool = false",                                                        \
         .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), REFERENCE,      \
+        .hlo = add_hlo,                                                                                    \
     };                                                                                                     \
     const Op op_Assign##Word##VariableOp = {                                                               \
         .signature = "Assign" #Word "VariableOp(resource: resource, value: dtype); dtype: type; stateful", \
         .doc = text, .shape = add_shape, .prepare = add_prepare, .cpu = ANY_TYPE(add_run), RESOURCE,       \
+        .hlo = add_hlo,                                                                                    \
     };
 WHOLE(Add, "Adds value to the variable.")
 WHOLE(Sub, "Subtracts value from the variable.")
@@ -405,16 +423,45 @@ const Op op__ResourceScatterAddScaled = {
     .prepare = scaled_prepare, .cpu = ANY_TYPE(scaled_run), RESOURCE,
 };
 
+// ---------------------------------------- for devices that compile
+
+static COLD Status *scatter_into(Hlo *h, bool nd) {
+    HloValue x = hlo_in(h, 0), indices = hlo_in(h, 1), updates = hlo_in(h, 2);
+    TRY(h->status);
+    const Operation *op = operation(h->node);
+    const char *word = op ? op->hlo : NULL;
+    int last = indices->shape.rank - 1;
+    NEED(!nd || node_str(h->node, "bad_indices_policy").n == 0, UNIMPLEMENTED, "a bad_indices_policy");
+    for (int i = 0; i < (nd ? indices->shape.dims[last] : 1) && !h->status; i++)
+        hlo_check_range(h, nd ? hlo_part(h, indices, last, i, i + 1) : indices, x->shape.dims[i], "indices are out of range");
+    if (word && word[0] == 's') {  // what is added may come in any order
+        updates = hlo_neg(h, updates);
+        word = "add";
+    }
+    if (word && word[0] == 'd')
+        updates = hlo_divisor(h, updates);
+    return updated(h, hlo_put(h, word, x, indices, updates, nd));
+}
+
+static COLD Status *scatter_hlo(Hlo *h) {
+    return scatter_into(h, false);
+}
+static COLD Status *scatter_nd_hlo(Hlo *h) {
+    return scatter_into(h, true);
+}
+
 #define SCATTER(Word, text, types, resource_types, locking, ...)                                                    \
     const Op op_Scatter##Word = {                                                                                   \
         .signature = "Scatter" #Word "(ref: ref T, indices: Tindices, updates: T) -> output_ref: ref T; T: " types   \
                      "; Tindices: {int32, int64}; use_locking: bool = " locking,                                    \
         .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), REFERENCE,    \
+        .hlo = scatter_hlo,                                                                                         \
     };                                                                                                              \
     const Op op_ResourceScatter##Word = {                                                                           \
         .signature = "ResourceScatter" #Word "(resource: resource, indices: Tindices, updates: dtype); dtype: "      \
                      resource_types "; Tindices: {int32, int64}; stateful",                                         \
-        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE, __VA_ARGS__     \
+        .doc = text, .shape = scatter_shape, .prepare = scatter_prepare, .cpu = ANY_TYPE(scatter_run), RESOURCE,     \
+        .hlo = scatter_hlo, __VA_ARGS__                                                                             \
     };
 SCATTER(Update, "Writes rows of the variable.", "type", "type", "true", )
 SCATTER(Add, "Adds to rows of the variable.", "numbers", "numbers", "false", )
@@ -432,14 +479,14 @@ SCATTER(Max, "The greater of rows of the variable and the updates, kept in it.",
                      "; Tindices: {int32, int64}; use_locking: bool = " locking                                      \
                      "; bad_indices_policy: string = \"\"",                                                          \
         .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \
-        REFERENCE,                                                                                                   \
+        REFERENCE, .hlo = scatter_nd_hlo,                                                                            \
     };                                                                                                               \
     const Op op_ResourceScatterNd##Word = {                                                                          \
         .signature = "ResourceScatterNd" #Word "(ref: resource, indices: Tindices, updates: T); T: type"               \
                      "; Tindices: {int32, int64}; use_locking: bool = true; bad_indices_policy: string = \"\"; "      \
                      "stateful",                                                                                     \
         .doc = text, .shape = scatter_nd_shape, .prepare = scatter_nd_prepare, .cpu = ANY_TYPE(scatter_run),          \
-        RESOURCE,                                                                                                    \
+        RESOURCE, .hlo = scatter_nd_hlo,                                                                             \
     };
 SCATTER_ND(Update, "Writes slices of the variable.", "type", "true")
 SCATTER_ND(Add, "Adds to slices of the variable.", "numbers", "false")

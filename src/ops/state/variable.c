@@ -107,10 +107,14 @@ static void read_grad(Formula *f) {
     f->dx[0] = f->dy[0];
 }
 
+static COLD Status *read_hlo(Hlo *h) {
+    return hlo_out(h, 0, hlo_in(h, 0));
+}
+
 const Op op_ReadVariableOp = {
     .signature = "ReadVariableOp(resource: resource) -> value: dtype; dtype: type; stateful",
     .doc = "The value of the variable: a snapshot that later assignments don't change.", .shape = read_shape,
-    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_DYNAMIC_SHAPE | OP_READS,
+    .grad = read_grad, .cpu = ANY_TYPE(read_run), .flags = OP_DYNAMIC_SHAPE | OP_READS, .hlo = read_hlo,
 };
 
 // ---------------------------------------- assigning
@@ -135,11 +139,16 @@ static Status *assign_resource(Kernel *k) {
     return assign(k, !node_bool(k->node, "validate_shape"));
 }
 
+static COLD Status *assign_hlo(Hlo *h) {
+    hlo_assign(h, 0, hlo_in(h, 1));
+    return h->n_out ? hlo_out_variable(h, 0, 0) : OK;
+}
+
 const Op op_AssignVariableOp = {
     .signature = "AssignVariableOp(resource: resource, value: dtype); dtype: type; validate_shape: bool = false; "
                  "stateful",
     .doc = "Replaces the value of the variable.", .shape = shape_none, .keeps = BIT(1),
-    .cpu = ANY_TYPE(assign_resource), .flags = OP_NO_GRADIENT | OP_WRITES,
+    .cpu = ANY_TYPE(assign_resource), .flags = OP_NO_GRADIENT | OP_WRITES, .hlo = assign_hlo,
 };
 
 typedef struct {
@@ -167,5 +176,5 @@ const Op op_Assign = {
                  "use_locking: bool = true; allows_uninitialized",
     .doc = "Replaces the value of the variable.", .shape = assign_shape, .prepare = assign_prepare,
     .own_size = sizeof(AssignOwn), .keeps = BIT(1), .alias = BIT(0), .cpu = ANY_TYPE(assign_ref),
-    .flags = OP_STATEFUL | OP_NO_GRADIENT,
+    .flags = OP_STATEFUL | OP_NO_GRADIENT, .hlo = assign_hlo,
 };

@@ -1,4 +1,5 @@
 // Hashes — strings to buckets by published hash functions: FarmHash's fingerprint, MurmurHash 2 and SipHash-2-4.
+#include "base/murmur.h"
 #include "ops/string/strings.h"
 
 static uint64_t load64(const char *p) {
@@ -118,23 +119,6 @@ uint64_t farm_hash(Str text) {
     farm_round(&s, last, factor, 9);
     return mix_two(mix_two(s.v.a, s.w.a, factor) + mix_shift(s.y) * K0 + s.z, mix_two(s.v.b, s.w.b, factor) + s.x,
                    factor);
-}
-
-// ---------------------------------------- MurmurHash 2, 64 bits
-
-uint64_t murmur_hash(Str text) {
-    const uint64_t factor = UINT64_C(0xc6a4a7935bd1e995);
-    uint64_t hash = UINT64_C(0xdecafcaffe) ^ text.n * factor;
-    const char *p = text.p;
-    size_t n = text.n;
-    for (; n >= 8; n -= 8, p += 8)
-        hash = (hash ^ mix_shift(load64(p) * factor) * factor) * factor;
-    if (n) {
-        for (size_t i = 0; i < n; i++)
-            hash ^= (uint64_t)(unsigned char)p[i] << (8 * i);
-        hash *= factor;
-    }
-    return mix_shift(mix_shift(hash) * factor);
 }
 
 // ---------------------------------------- SipHash-2-4

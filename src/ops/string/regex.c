@@ -44,11 +44,13 @@ static Status *emit_choice(Emitter *e, const Piece *first) {
     return OK;
 }
 
+// The way that is tried first is preferred: for a greedy repeat one more time, for a lazy one to go past it.
 static void set_ways(Instruction *split, bool lazy, int inside, int past) {
     split->a = lazy ? past : inside;
     split->b = lazy ? inside : past;
 }
 
+// A bounded repeat is unrolled: x{2,4} is xx(x(x)?)?. The parser's bounds keep the program small.
 static Status *emit_repeat(Emitter *e, const Piece *piece) {
     int split, jump;
     for (int i = 0; i < piece->least; i++)

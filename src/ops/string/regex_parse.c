@@ -84,6 +84,7 @@ static void fold(ByteSet *set) {
         }
 }
 
+// Within ASCII only: what is beyond it takes several bytes and is matched as a sequence of them.
 static void invert_ascii(ByteSet *set) {
     set->bits[0] = ~set->bits[0];
     set->bits[1] = ~set->bits[1];

@@ -21,4 +21,3 @@ FALLIBLE static inline Status *string_put_text(const Tensor *strings, int64_t i,
 size_t utf8_length(const char *p, size_t left);
 
 uint64_t farm_hash(Str text);      // FarmHash's 64-bit fingerprint
-uint64_t murmur_hash(Str text);    // MurmurHash 2 of 64 bits, with the seed that tables and buckets use

@@ -60,7 +60,9 @@ static Status *unicode_prepare(Prepare *p) {
 
 // ---------------------------------------- reading
 
-// Bytes of the character, or of the mistake, at the start.
+// Bytes of the character, or of the mistake, at the start. The bounds of the second byte refuse what the Unicode
+// standard calls ill-formed: overlong forms (behind E0 and F0), surrogates (behind ED) and points above 10FFFF (behind
+// F4).
 static size_t next_utf8(const unsigned char *p, size_t left, int32_t *out) {
     int more = p[0] < 0x80 ? 0 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : p[0] >= 0xe0 && p[0] < 0xf0 ? 2 : p[0] >= 0xf0 &&
         p[0] < 0xf5 ? 3 : -1;
@@ -86,6 +88,7 @@ static uint32_t unit_at(const unsigned char *p, int bytes, bool big) {
     return unit;
 }
 
+// A high surrogate must be followed by a low one; a lone one is a mistake of two bytes.
 static size_t next_utf16(const unsigned char *p, size_t left, bool big, int32_t *out) {
     *out = MALFORMED;
     if (left < 2)

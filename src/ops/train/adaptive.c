@@ -61,6 +61,62 @@ RULE_KERNEL(ada_max, 3,
 #define EACH_NUMBER
 #include "ops/each_dtype.h"
 
+// ---------------------------------------- for devices that compile: the same
+
+RULE_HLO(adagrad,
+    x[1] = r->rule->update_slots ? PLUS(x[1], TIMES(g, g)) : x[1];
+    x[0] = MINUS(x[0], OVER(TIMES(g, s[0]), ROOT_OF(x[1]))))
+
+RULE_HLO(adagrad_v2,
+    x[1] = r->rule->update_slots ? PLUS(x[1], TIMES(g, g)) : x[1];
+    x[0] = MINUS(x[0], OVER(TIMES(g, s[0]), PLUS(ROOT_OF(x[1]), s[1]))))
+
+RULE_HLO(adadelta,
+    x[1] = PLUS(TIMES(x[1], s[1]), TIMES(TIMES(g, g), ONE_LESS(s[1])));
+    HloValue step = TIMES(OVER(ROOT_OF(PLUS(x[2], s[2])), ROOT_OF(PLUS(x[1], s[2]))), g);
+    x[0] = MINUS(x[0], TIMES(step, s[0]));
+    x[2] = PLUS(TIMES(x[2], s[1]), TIMES(TIMES(step, step), ONE_LESS(s[1]))))
+
+static COLD HloValue towards(Hlo *h, HloValue x, HloValue to, HloValue decay) {  // x + (to - x) (1 - decay)
+    return PLUS(x, TIMES(MINUS(to, x), ONE_LESS(decay)));
+}
+
+RULE_HLO(rms_prop,
+    x[1] = towards(h, x[1], TIMES(g, g), s[1]);
+    x[2] = PLUS(TIMES(x[2], s[2]), OVER(TIMES(g, s[0]), ROOT_OF(PLUS(x[1], s[3]))));
+    x[0] = MINUS(x[0], x[2]))
+
+RULE_HLO(centered_rms_prop,
+    x[2] = towards(h, x[2], TIMES(g, g), s[1]);
+    x[1] = towards(h, x[1], g, s[1]);
+    HloValue size = ROOT_OF(PLUS(MINUS(x[2], TIMES(x[1], x[1])), s[3]));
+    x[3] = PLUS(TIMES(x[3], s[2]), OVER(TIMES(g, s[0]), size));
+    x[0] = MINUS(x[0], x[3]))
+
+static COLD HloValue adam_moments(Hlo *h, RuleWords *r) {  // gives the rate
+    const HloValue *s = r->s;
+    r->x[1] = towards(h, r->x[1], r->g, s[3]);
+    r->x[2] = towards(h, r->x[2], TIMES(r->g, r->g), s[4]);
+    return OVER(TIMES(s[2], ROOT_OF(ONE_LESS(s[1]))), ONE_LESS(s[0]));
+}
+
+RULE_HLO(adam,
+    HloValue alpha = adam_moments(h, r);
+    HloValue step = r->rule->nesterov ? PLUS(TIMES(g, ONE_LESS(s[3])), TIMES(s[3], x[1])) : x[1];
+    x[0] = MINUS(x[0], OVER(TIMES(step, alpha), PLUS(ROOT_OF(x[2]), s[5]))))
+
+RULE_HLO(adam_amsgrad,
+    HloValue alpha = adam_moments(h, r);
+    x[3] = MORE_OF(x[3], x[2]);
+    x[0] = MINUS(x[0], OVER(TIMES(x[1], alpha), PLUS(ROOT_OF(x[3]), s[5]))))
+
+RULE_HLO(ada_max,
+    x[1] = towards(h, x[1], g, s[2]);
+    x[2] = MORE_OF(TIMES(s[3], x[2]), hlo_abs(h, g));
+    x[0] = MINUS(x[0], OVER(TIMES(OVER(s[1], ONE_LESS(s[0])), x[1]), PLUS(x[2], s[4]))))
+
+// ---------------------------------------- the ops
+
 #define REF_2(a) "var: ref T, " a ": ref T"
 #define REF_3(a, b) REF_2(a) ", " b ": ref T"
 #define REF_4(a, b, c) REF_3(a, b) ", " c ": ref T"

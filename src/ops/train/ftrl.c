@@ -40,6 +40,41 @@ RULE_KERNEL(adagrad_da, 3,
 #define EACH_FLOAT
 #include "ops/each_dtype.h"
 
+// ---------------------------------------- for devices that compile: the same
+
+static COLD HloValue raised(Hlo *h, HloValue x, HloValue power) {
+    HloValue half = hlo_is(h, "EQ", power, -0.5);
+    return hlo_select(h, half, ROOT_OF(x), hlo_pow(h, x, hlo_neg(h, power)));
+}
+
+// `pull`: the gradient, or with the shrinkage.
+static COLD void ftrl_step(Hlo *h, RuleWords *r, HloValue pull, HloValue power) {
+    HloValue *x = r->x, lr = r->s[0], l1 = r->s[1], l2 = r->s[2], sum = PLUS(x[1], TIMES(r->g, r->g));
+    HloValue after = raised(h, sum, power), grown = MINUS(after, raised(h, x[1], power));
+    bool by_lr = r->rule->linear_by_lr;
+    HloValue own = by_lr ? TIMES(grown, x[0]) : TIMES(OVER(grown, lr), x[0]);
+    x[2] = PLUS(x[2], MINUS(by_lr ? TIMES(pull, lr) : pull, own));
+    HloValue limit = by_lr ? TIMES(l1, lr) : l1;
+    HloValue size = by_lr ? PLUS(after, TWICE(TIMES(l2, lr))) : PLUS(OVER(after, lr), TWICE(l2));
+    HloValue moved = OVER(MINUS(TIMES(limit, hlo_sign(h, x[2])), x[2]), size);
+    x[0] = hlo_select(h, hlo_gt(h, hlo_abs(h, x[2]), limit), moved, hlo_like(h, 0, moved));
+    x[1] = sum;
+}
+
+RULE_HLO(ftrl, ftrl_step(h, r, g, s[3]))
+RULE_HLO(ftrl_v2, ftrl_step(h, r, PLUS(g, TWICE(TIMES(s[3], x[0]))), s[4]))
+
+RULE_HLO(adagrad_da,
+    HloValue steps = hlo_cast(h, s[3], g->dtype);
+    x[1] = PLUS(x[1], g);
+    x[2] = PLUS(x[2], TIMES(g, g));
+    HloValue size = PLUS(TIMES(TIMES(s[2], steps), s[0]), ROOT_OF(x[2]));
+    HloValue less = hlo_max(h, MINUS(hlo_abs(h, x[1]), TIMES(s[1], steps)), hlo_like(h, 0, g));
+    HloValue pull = hlo_select(h, hlo_is(h, "GT", s[1], 0), TIMES(hlo_sign(h, x[1]), less), x[1]);
+    x[0] = OVER(TIMES(hlo_neg(h, pull), s[0]), size))
+
+// ---------------------------------------- the ops
+
 #define ALL (BIT(0) | BIT(1) | BIT(2))
 #define BY_LR USE_LOCKING "; multiply_linear_by_lr: bool = false"
 #define REF_VARS(a, b) "var: ref T, " a ": ref T, " b ": ref T"

@@ -42,6 +42,43 @@ RULE_KERNEL(power_sign, 2, ACC lr = SCALAR(0); ACC base = SCALAR(1); ACC decay =
 #define EACH_NUMBER
 #include "ops/each_dtype.h"
 
+// ---------------------------------------- for devices that compile: the same
+
+RULE_HLO(gradient_descent, x[0] = MINUS(x[0], TIMES(s[0], g)))
+
+RULE_HLO(momentum,
+    x[1] = PLUS(TIMES(x[1], s[1]), g);
+    HloValue step = TIMES(x[1], s[0]);
+    x[0] = MINUS(x[0], r->rule->nesterov ? PLUS(TIMES(g, s[0]), TIMES(step, s[1])) : step))
+
+RULE_HLO(keras_momentum,
+    HloValue step = TIMES(g, s[0]);
+    x[1] = MINUS(TIMES(x[1], s[1]), step);
+    x[0] = PLUS(x[0], r->rule->nesterov ? MINUS(TIMES(x[1], s[1]), step) : x[1]))
+
+static COLD HloValue shrunk(Hlo *h, HloValue prox, HloValue rate, HloValue l1, HloValue l2) {
+    HloValue size = hlo_max(h, MINUS(hlo_abs(h, prox), TIMES(rate, l1)), hlo_like(h, 0, prox));
+    HloValue pulled = hlo_select(h, hlo_is(h, "GT", l1, 0), TIMES(hlo_sign(h, prox), size), prox);
+    return OVER(pulled, hlo_plus(h, TIMES(l2, rate), 1));
+}
+
+RULE_HLO(proximal_descent, x[0] = shrunk(h, MINUS(x[0], TIMES(g, s[0])), s[0], s[1], s[2]))
+
+RULE_HLO(proximal_adagrad,
+    x[1] = PLUS(x[1], TIMES(g, g));
+    HloValue rate = OVER(s[0], ROOT_OF(x[1]));
+    x[0] = shrunk(h, MINUS(x[0], TIMES(g, rate)), rate, s[1], s[2]))
+
+static COLD HloValue signs(Hlo *h, RuleWords *r) {  // decay sign(g) sign(m), of the new mean m
+    r->x[1] = PLUS(TIMES(r->x[1], r->s[3]), TIMES(r->g, ONE_LESS(r->s[3])));
+    return TIMES(r->s[2], TIMES(hlo_sign(h, r->g), hlo_sign(h, r->x[1])));
+}
+
+RULE_HLO(add_sign, x[0] = MINUS(x[0], TIMES(TIMES(s[0], PLUS(s[1], signs(h, r))), g)))
+RULE_HLO(power_sign, x[0] = MINUS(x[0], TIMES(TIMES(s[0], hlo_exp(h, TIMES(s[1], signs(h, r)))), g)))
+
+// ---------------------------------------- the ops
+
 #define DESCENT "Steps against delta: var -= alpha * delta."
 RULE_REF_OR_PRODUCT(ApplyGradientDescent, DESCENT, "var: ref T", ", alpha: T", "delta", "", USE_LOCKING, BIT(0),
                     RULE_NUMBERS(gradient_descent), .row = rule_descends)

@@ -83,6 +83,12 @@ static bool flag_of(const Node *node, const char *name, bool otherwise) {
     return node_attr_find(node, name) ? node_bool(node, name) : otherwise;
 }
 
+static void find_flags(const Node *node, Rule *rule) {
+    rule->nesterov = flag_of(node, "use_nesterov", false);
+    rule->update_slots = flag_of(node, "update_slots", true);
+    rule->linear_by_lr = flag_of(node, "multiply_linear_by_lr", false);
+}
+
 Status *rule_prepare(Prepare *p) {
     Rule *rule = p->own;
     TRY(find_inputs(p->node, rule));
@@ -99,9 +105,7 @@ Status *rule_prepare(Prepare *p) {
         grad = shapes[rule->grad];
     }
     TRY(check_shapes(p->node, rule, shapes, &grad, &out));
-    rule->nesterov = flag_of(p->node, "use_nesterov", false);
-    rule->update_slots = flag_of(p->node, "update_slots", true);
-    rule->linear_by_lr = flag_of(p->node, "multiply_linear_by_lr", false);
+    find_flags(p->node, rule);
     rule->count = shape_count(&grad);
     if (rule->indices >= 0) {
         rule->rows = out.dims[0];
@@ -222,6 +226,65 @@ Status *rule_run(Kernel *k, RuleFn *fn) {
     for (int64_t i = 0; i < n; i++)
         update(k, fn, tensor_int(indices, i) * rule->row, element(k->in[rule->grad], i * rule->row), rule->row);
     return OK;
+}
+
+// ---------------------------------------- for devices that compile
+
+typedef struct {
+    void (*words)(Hlo *h, RuleWords *r);
+    RuleWords whole;       // what doesn't go from row to row
+    HloValue indices;
+    DType dtype;
+} RowByRow;
+
+// Row i of the gradient into the row of each variable that index i names: indices may repeat, so one after the other.
+static COLD void update_row(Hlo *h, HloValue i, HloValue *state, void *context) {
+    const RowByRow *own = context;
+    const Rule *rule = own->whole.rule;
+    RuleWords row = own->whole;
+    HloValue at = hlo_reshape(h, hlo_dynamic_slice(h, own->indices, &i, SHAPE(1)), SCALAR_SHAPE);
+    HloValue zero = hlo_int(h, 0, at->dtype), from[MAX_RANK] = {at}, of_grad[MAX_RANK] = {hlo_cast(h, i, at->dtype)};
+    for (int d = 1; d < MAX_RANK; d++)
+        from[d] = of_grad[d] = zero;
+    Shape one = state[0]->shape;
+    one.dims[0] = 1;
+    row.g = hlo_dynamic_slice(h, own->whole.g, of_grad, one);
+    for (int v = 0; v < rule->n_vars; v++)
+        row.x[v] = hlo_wide(h, hlo_dynamic_slice(h, state[v], from, one));
+    own->words(h, &row);
+    for (int v = 0; v < rule->n_vars; v++)
+        state[v] = hlo_update_slice(h, state[v], hlo_cast(h, row.x[v], own->dtype), from);
+}
+
+Status *rule_hlo(Hlo *h, void (*words)(Hlo *h, RuleWords *r)) {
+    Rule rule = {0};
+    RuleWords r = {.rule = &rule};
+    TRY(find_inputs(h->node, &rule));
+    NEED(rule.factors < 0, UNIMPLEMENTED, "a gradient that is a sum of products");
+    find_flags(h->node, &rule);
+    HloValue x[MOST_VARS];
+    for (int i = 0; i < rule.n_vars; i++)
+        x[i] = hlo_in(h, i);
+    r.g = hlo_wide(h, hlo_in(h, rule.grad));
+    for (int j = 0; j < rule.n_scalars; j++)
+        r.s[j] = hlo_wide(h, hlo_in(h, rule.scalar[j]));
+    TRY(h->status);
+    DType dtype = x[0]->dtype;
+    if (rule.indices >= 0) {
+        RowByRow rows = {words, r, hlo_in(h, rule.indices), dtype};
+        TRY(h->status);
+        hlo_check_range(h, rows.indices, x[0]->shape.dims[0], "indices are out of range");
+        hlo_loop(h, rows.indices->shape.dims[0], x, rule.n_vars, update_row, &rows);
+    } else {
+        for (int i = 0; i < rule.n_vars; i++)
+            r.x[i] = hlo_wide(h, x[i]);
+        words(h, &r);
+        for (int i = 0; i < rule.n_vars; i++)
+            x[i] = hlo_cast(h, r.x[i], dtype);
+    }
+    for (int i = 0; i < rule.n_vars; i++)
+        hlo_assign(h, i, x[i]);
+    return h->n_out ? hlo_out_variable(h, 0, 0) : OK;
 }
 
 // ---------------------------------------- in a graph

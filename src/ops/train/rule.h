@@ -60,8 +60,9 @@ Status *rule_write(NodeBuilder *builder, const Match *match);
 FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
 
 #define BY_FLOAT(fn) {DT_half, fn##_float}, {DT_bfloat16, fn##_float}, {DT_float, fn##_float}, {DT_double, fn##_double}
-#define RULE_REALS(fn) (const KernelRow[]){BY_FLOAT(fn), {DT_INVALID, NULL}}
-#define RULE_NUMBERS(fn) (const KernelRow[]){BY_FLOAT(fn), COMPLEXES(KERNEL_ROW_, fn){DT_INVALID, NULL}}
+#define RULE_REALS(fn) (const KernelRow[]){BY_FLOAT(fn), {DT_INVALID, NULL}}, .hlo = fn##_hlo
+#define RULE_NUMBERS(fn) \
+    (const KernelRow[]){BY_FLOAT(fn), COMPLEXES(KERNEL_ROW_, fn){DT_INVALID, NULL}}, .hlo = fn##_hlo
 #define RULE_FIELDS .shape = rule_shape, .prepare = rule_prepare, .own_size = sizeof(Rule)
 
 // A rule's op on references. `vars` is the list of variables written with VAR_REF or VAR_RESOURCE.
@@ -100,6 +101,30 @@ FALLIBLE Status *rule_run(Kernel *k, RuleFn *fn);
         .signature = "_" #Name "MatMul(" vars scalars after PRODUCT_LISTS ")" PRODUCT_ATTRS more "; stateful", .doc = text,  \
         PRODUCT_FIELDS, .update = mask, .cpu = __VA_ARGS__, .flags = OP_NO_GRADIENT,                                   \
     };
+// For devices that compile: the rule of whole variables, or of a row of each. x is changed in place.
+typedef struct {
+    HloValue x[MOST_VARS], g, s[MOST_SCALARS];   // half and bfloat16 as float
+    const Rule *rule;
+} RuleWords;
+FALLIBLE Status *rule_hlo(Hlo *h, void (*words)(Hlo *h, RuleWords *r));
+#define RULE_HLO(Name, ...)                                                                     \
+    static COLD void Name##_words(Hlo *h, RuleWords *r) {                                       \
+        HloValue *x = r->x, *s = r->s, g = r->g;                                                \
+        (void)x, (void)s, (void)g;                                                              \
+        __VA_ARGS__;                                                                            \
+    }                                                                                           \
+    static COLD Status *Name##_hlo(Hlo *h) {                                                    \
+        return rule_hlo(h, Name##_words);                                                       \
+    }
+#define PLUS(a, b)    hlo_add(h, (a), (b))
+#define MINUS(a, b)   hlo_sub(h, (a), (b))
+#define TIMES(a, b)   hlo_mul(h, (a), (b))
+#define OVER(a, b)    hlo_div(h, (a), (b))
+#define ROOT_OF(a)    hlo_sqrt(h, (a))
+#define ONE_LESS(a)   hlo_minus(h, 1, (a))
+#define MORE_OF(a, b) hlo_max(h, (a), (b))
+#define TWICE(a)      hlo_times(h, (a), 2)
+
 #define USE_LOCKING "use_locking: bool = false"
 #define INDICES "Tindices: {int32, int64}; "
 

@@ -8,10 +8,11 @@
 #include "graph/build.h"
 #include "plan/rewrite/rewrite.h"
 
+// Of a match, the root among them: the longest is a convolution with bias, sum and activation.
 enum { MOST_READERS = 4 };  // of a match, the root among them
 
-// The node that alone reads that output of `node`, once; NULL where others do, or wait for it. `others`: it may have
-// more outputs, which anybody reads.
+// The node that alone reads that output of `node`, once; NULL where others do, or wait for it: a fused value isn't
+// there for them any more. `others`: it may have more outputs, which anybody reads.
 static Node *only_reader(const Draft *draft, const Node *node, int output, bool others) {
     Node *reader = NULL;
     if ((node->n_outputs != 1 && !others) || draft_is_target(draft, node))
@@ -34,7 +35,8 @@ static bool is_waited_for(const Draft *draft, const Node *node) {
     return draft_is_target(draft, node);
 }
 
-// The root and what alone reads it, one after another: as many as may join.
+// The root and what alone reads it, one after another: as many as may join. A target in the middle ends the match, as
+// its own value is asked for; only the last one's stays visible.
 static int collect_readers(const Draft *draft, const Rewrite *rewrite, Node *nodes[MOST_READERS]) {
     Match match = {nodes, 1};
     while (match.n < MOST_READERS) {
@@ -51,7 +53,8 @@ static int collect_readers(const Draft *draft, const Rewrite *rewrite, Node *nod
 
 // ---------------------------------------- what would close a cycle
 
-// Whether `from` depends on `on`. `stack` has room for all nodes, whose marks are 0 or, where this has been, 1.
+// Whether `from` depends on `on`: then joining them would close a cycle. `stack` has room for all nodes, whose marks
+// are 0 or, where this has been, 1; marks stay between calls, so that all inputs of a match together cost one walk.
 static bool depends_on(Node *from, const Node *on, Node **stack) {
     size_t n = 0;
     stack[n++] = from;
@@ -71,7 +74,8 @@ static bool depends_on(Node *from, const Node *on, Node **stack) {
     return false;
 }
 
-// What joins a root that has readers by other outputs must not depend on it in another way than through the match.
+// What joins a root that has readers by other outputs must not depend on it in another way than through the match: its
+// other input could come from such a reader, and the fused node would wait for itself.
 static Status *is_free(const Draft *draft, const Rewrite *rewrite, const Match *match, bool *out) {
     const Graph *graph = draft->graph;
     const Node *root = match->nodes[0];
@@ -114,6 +118,7 @@ static Status *wait_instead(Node *last, Node *made) {
     return OK;
 }
 
+// The new node waits for all that its parts waited for; so it may run later than the first part did, never earlier.
 static Status *build(const Draft *draft, const Rewrite *rewrite, const Match *match, Node **out) {
     AUTO(builder) NodeBuilder builder;
     rewrite_begin(&builder, draft, match->nodes[0], rewrite, "_fused");
@@ -124,6 +129,7 @@ static Status *build(const Draft *draft, const Rewrite *rewrite, const Match *ma
     return builder_finish(&builder, out);
 }
 
+// The result keeps the last reader's shape, and the root's other outputs follow output 0 in their order.
 static Status *fuse_readers(Draft *draft, Node *root, const Rewrite *rewrite) {
     Node *nodes[MOST_READERS] = {root}, *made;
     Match match = {nodes, collect_readers(draft, rewrite, nodes)};
@@ -145,7 +151,8 @@ static Status *fuse_readers(Draft *draft, Node *root, const Rewrite *rewrite) {
 // ---------------------------------------- producers
 
 // Others may wait for `before`, where they can wait for its inputs as well: TensorFlow's Python lets every reader of a
-// gradient wait for all gradients of the same node.
+// gradient wait for all gradients of the same node (control_flow_ops.tuple), and no gradient would ever join its
+// update.
 static bool alone_reads(const Draft *draft, const Node *node, const Node *before) {
     int readers = 0, waiting = 0;
     for (size_t i = 0; i < before->uses.n; i++) {
@@ -195,6 +202,8 @@ static Status *fuse_producers(Draft *draft, Node *root, const Rewrite *rewrite, 
     return OK;
 }
 
+// Producers first: an update of a variable takes in the product that is its gradient, which is worth more than what the
+// product could take in itself. The first rewrite that matches wins, in the order of the table.
 static Status *fuse_at(Draft *draft, Node *root) {
     const Rewrite *rewrite;
     bool any = false;
@@ -207,6 +216,7 @@ static Status *fuse_at(Draft *draft, Node *root) {
     return OK;
 }
 
+// In the graph's order: nodes of before only. What a match makes is not matched again in this pass.
 Status *pass_patterns(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {

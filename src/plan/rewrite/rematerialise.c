@@ -8,6 +8,8 @@
 
 #include "plan/rewrite/rewrite.h"
 
+// Nodes that run between an early reader and a late one. A value with more readers, or none that is so much later,
+// lives through the whole backward pass or dies early: nothing to gain.
 enum { MOST_READERS = 16, LEAST_BETWEEN = 8 };  // nodes that run between an early reader and a dynamic one
 
 typedef struct {
@@ -26,7 +28,8 @@ static bool reads_data(const Use *use, int output) {
     return use->index == output && !node_reads_shape_only(use->node, use->input);
 }
 
-// By when the value is read for the last time; -1: by something that may keep it.
+// By when the value is read for the last time; -1: by something that may keep it (a target, a dynamic op, control
+// flow), so computing it again would keep two.
 static int32_t last_read(const Draft *draft, Output value) {
     int32_t last = 0;
     for (size_t i = 0; i < value.node->uses.n; i++) {
@@ -45,8 +48,8 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// The place of the first late reader of output 0: behind the longest time without any, which begins at `*early`. 0:
-// there is none.
+// The place of the first late reader of output 0: behind the longest time without any, which begins at `*early`. In a
+// training step that is the gap between the forward and the backward readers. 0: there is none.
 static int32_t first_late(const Draft *draft, const Node *node, int32_t *early) {
     int32_t places[MOST_READERS + 1], n = 0, widest = LEAST_BETWEEN, late = 0;
     if (last_read(draft, (Output){(Node *)node, 0}) < 0)
@@ -70,7 +73,7 @@ static int32_t first_late(const Draft *draft, const Node *node, int32_t *early) 
     return late;
 }
 
-// What only renames would share the memory of both.
+// What only renames would share the memory of both, the kept value and the one computed again.
 static bool late_readers_compute(const Node *node, int32_t late) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (reads_data(&node->uses.p[i], 0) && node->uses.p[i].node->mark >= late &&
@@ -112,11 +115,13 @@ static Status *consider(Offers *offers, Node *node) {
     return place - early > LEAST_BETWEEN ? offer(offers, rewrite, node, late, place) : OK;
 }
 
+// Two before the same node: in the order in which they were made.
 static int by_mark(const void *a, const void *b) {
     const Node *x = *(Node *const *)a, *y = *(Node *const *)b;
     return x->mark != y->mark ? (x->mark > y->mark) - (x->mark < y->mark) : (x->id > y->id) - (x->id < y->id);
 }
 
+// A merge of two sorted lists: each made node goes in front of the node whose place is its mark.
 static Status *put_in_order(Offers *offers, Node ***order, size_t *n) {
     size_t more = offers->made.n, at = 0, next = 0;
     Node **all = malloc((offers->n + more + 1) * sizeof *all);

@@ -1,6 +1,8 @@
-// Simplify — nodes that come to something smaller, given what they read (REWRITE_SIMPLIFY).
+// Simplify — nodes that come to something smaller, given what they read (REWRITE_SIMPLIFY): algebraic simplification,
+// strength reduction, shapes that constants tell.
 //
-// It runs before folding: what it writes may be constants in the making.
+// A rewrite is a formula over the node's inputs; what it writes takes the place of the outputs that it sets, the rest
+// of the node dies unread. It runs before folding: what it writes may be constants in the making.
 #include "formula/formula.h"
 #include "plan/rewrite/rewrite.h"
 
@@ -30,6 +32,8 @@ static Status *simplify(Draft *draft, Node *node, bool flows) {
     return OK;
 }
 
+// A node with control inputs stays, since what is written for it wouldn't wait; control pruning comes before the second
+// round.
 Status *pass_simplify(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     bool flows = draft_has_flow(draft);

@@ -1,0 +1,22 @@
+"""layers — the layers of networks, by their Keras names; each module of this folder holds one family."""
+import importlib
+
+_MODULES = ("basic", "activation", "merge", "conv", "pooling", "normalization", "recurrent", "attention", "text")
+_REST = {"Layer": "layer", "Input": "model", "InputSpec": "layer"}
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in _REST:
+        return getattr(importlib.import_module("millrace.keras." + _REST[name]), name)
+    for module in _MODULES:
+        found = importlib.import_module("millrace.keras.layers." + module)
+        if name in found.__all__:
+            globals()[name] = getattr(found, name)
+            return globals()[name]
+    raise AttributeError("module 'millrace.keras.layers' has no attribute %r" % name)
+
+
+def __dir__():
+    return sorted(n for m in _MODULES for n in importlib.import_module("millrace.keras.layers." + m).__all__) + list(_REST)
