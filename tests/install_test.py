@@ -84,16 +84,17 @@ def test_the_headers_are_valid_cpp(prefix, tmp_path):
     assert run(program, LD_LIBRARY_PATH=str(library_folder(prefix))) == VERSION
 
 
-def test_a_stripped_release_has_no_more_than_4_megabytes(prefix, tmp_path):
-    """gcc 13 and later add 0.1, which vectorise the rests of loops too."""
+def test_a_stripped_release_has_no_more_than_4_2_megabytes(prefix, tmp_path):
+    """gcc 13 and later add 0.2 to what gcc 12 makes: they vectorise the rests of loops too."""
     run("strip", "-o", tmp_path / "stripped", library_folder(prefix) / "libmillrace.so")
     size = (tmp_path / "stripped").stat().st_size
-    assert 500_000 < size < (4_000_000 if OPTIMISED else 10_000_000)
+    assert 500_000 < size < (4_200_000 if OPTIMISED else 10_000_000)
 
 
-def test_the_installation_has_no_more_than_4_megabytes(prefix):
+def test_the_installation_has_no_more_than_5_megabytes(prefix):
+    """The library, the command, TensorFlow's names and headers: 0.4 MB more than the library, half a megabyte to grow."""
     if OPTIMISED:
-        assert sum(file.lstat().st_size for file in prefix.rglob("*") if not file.is_dir()) < 4_000_000
+        assert sum(file.lstat().st_size for file in prefix.rglob("*") if not file.is_dir()) < 4_700_000
         assert "not stripped" not in run("file", library_folder(prefix) / "libmillrace.so.0") if shutil.which("file") else True
 
 
@@ -184,7 +185,7 @@ def test_the_debian_package_comes_and_goes(tmp_path):
         pytest.skip("a release, dpkg-dev and root are needed")
     package = run(README.parent / "tools/debian_package", BUILD, tmp_path)
     fields = dict(line.split(": ", 1) for line in run("dpkg-deb", "-f", package).splitlines() if ": " in line)
-    assert fields["Package"] == "millrace" and "libc6 (>= 2." in fields["Depends"] and int(fields["Installed-Size"]) < 4000
+    assert fields["Package"] == "millrace" and "libc6 (>= 2." in fields["Depends"] and int(fields["Installed-Size"]) < 4700
     root = tmp_path / "root"
     (root / "var/lib/dpkg").mkdir(parents=True)
     (root / "var/lib/dpkg/status").touch()
