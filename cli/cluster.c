@@ -30,7 +30,7 @@ static const char EXAMPLES[] =
     "millrace cluster --ps 1 --workers 2 --serve -- sh -c 'echo $MILLRACE_TARGET'\n"
     "millrace cluster --ps 2 --workers 2\n";
 
-enum { MOST_TASKS = 500, GRACE_MS = 5000 };
+enum { MOST_TASKS = 500, GRACE_MS = 5000, FREE_PORTS = 12000 };
 
 typedef struct {
     int n_ps, n_workers, port;
@@ -77,25 +77,41 @@ static int read_options(int argc, char **argv, Cluster *c) {
 
 // ---------------------------------------- who is where
 
+// Below the ports that the kernel gives to whoever connects: one of those could be somebody's when the server starts.
+static int first_free(void) {
+    int given = 0;
+    FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "r");
+    if (!file || fscanf(file, "%d", &given) != 1)
+        given = 0;
+    if (file)
+        fclose(file);
+    return (given > 2 * FREE_PORTS ? given : 32768) - FREE_PORTS;
+}
+
+static bool take_port(int fd, int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
+    return bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+}
+
 // Free ones are all held until each is found, so that they differ.
 static bool choose_ports(Cluster *c) {
     int held[MOST_TASKS], n = c->n_ps + c->n_workers, found = 0;
-    for (; found < n; found++) {
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                      .sin_port = htons((uint16_t)(c->port ? c->port + found : 0))};
-        socklen_t size = sizeof address;
-        int on = 1;
+    int first = c->port ? c->port : first_free(), room = c->port ? n : FREE_PORTS, from = c->port ? 0 : getpid() * 67;
+    for (int i = 0, error = 0; i < room && found < n && !(c->port && error); i++) {
+        int on = 1, port = first + (from + i) % room;
         held[found] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         setsockopt(held[found], SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (bind(held[found], (struct sockaddr *)&address, size) || getsockname(held[found], (struct sockaddr *)&address, &size))
-            break;
-        c->ports[found] = ntohs(address.sin_port);
+        if (take_port(held[found], port)) {
+            c->ports[found++] = port;
+            continue;
+        }
+        error = errno;
+        close(held[found]);
+        if (c->port || i == room - 1)
+            fail("port %d of localhost is not to be had: %s", port, strerror(error));
     }
-    if (found < n)
-        fail("port %d of localhost is not to be had: %s", c->port ? c->port + found : 0, strerror(errno));
-    for (int i = 0; i <= found && i < n; i++)
-        if (held[i] >= 0)
-            close(held[i]);
+    for (int i = 0; i < found; i++)
+        close(held[i]);
     return found == n;
 }
 

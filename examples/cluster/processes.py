@@ -1,6 +1,7 @@
 # processes — a cluster of build/examples/replicas on this machine, whose tasks can be killed, frozen, cut off and started again.
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -15,13 +16,21 @@ REPORT = re.compile(r"[\d.]+ step (\d+) own (\d+) rate ([\d.]+) loss ([\d.naif+-
 
 
 def free_ports(n):
-    sockets = [socket.socket() for _ in range(n)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """None that the kernel gives to those who connect: while a task is away, one of them could have it."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        first = int(file.read().split()[0])
+    first = first if first > 16384 else 32768
+    ports = []
+    for port in random.sample(range(first - 12000, first), 12000):
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        ports.append(port)
+        if len(ports) == n:
+            return ports
+    raise OSError("no %d ports are free" % n)
 
 
 class Task:
@@ -61,8 +70,11 @@ class Task:
             self.state = "done" if process.returncode == 0 else "killed" if process.returncode == -9 else "ended %d" % process.returncode
 
     def signal(self, number):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, number)
+        try:
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass   # it ended meanwhile
 
     def kill(self):
         self.signal(signal.SIGKILL)

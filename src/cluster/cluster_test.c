@@ -1,6 +1,5 @@
 // Cluster tests — three tasks in one process, and a client of the first: steps over all of them, what fails, what dies.
 // [threads]
-#include <arpa/inet.h>
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "cluster/tensor_wire.h"
 #include "formula/ops.h"
 #include "ops/all_ops.h"
+#include "rpc/free_port_test.h"
 
 enum { TASKS = 3 };
 static const char *const JOBS[TASKS] = {"worker", "ps", "ps"};
@@ -29,16 +29,6 @@ static Session *session;
 static Mutex graph_lock = MUTEX_INIT;
 
 // ---------------------------------------- the cluster
-
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, n), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void start(int i) {
     Int32ToStringEntry ps[] = {{.key = 0, .value = str_of(addresses[1])}, {.key = 1, .value = str_of(addresses[2])}};

@@ -226,28 +226,27 @@ static void filled(void *arg, Status *status, Received *received) {
 
 // What was read counts once the sender has said that it was still there afterwards: a step that was given up meanwhile
 // may have left other things in its place.
-static Status *begin(Peer *peer, const LaneTicketProto *ticket, bool read, Tensor *value, Cancellation *cancellation,
-                     Filling *filling) {
+static Status *begin(Peer *peer, const LaneTicketProto *ticket, Tensor *value, Cancellation *cancellation,
+                     TensorLaneDone *done, void *arg) {
+    bool read = read_memory(ticket, value);
     char key[128];
     int n = snprintf(key, sizeof key, "%s%.*s", read ? TAKEN_PREFIX : "", STR_ARGS(ticket->key));
     NEED(n > 0 && n < (int)sizeof key, INTERNAL, "a ticket whose key has %zu bytes", ticket->key.n);
+    Filling *filling = malloc(sizeof *filling);
+    NEED_MEMORY(filling);
+    *filling = (Filling){done, arg, value->data, read ? 0 : tensor_bytes(value)};
     PayloadMemory memory = {where_it_goes, stays, filling};
     LaneFetch fetch = {.key = {key, (size_t)n}, .deadline = NO_DEADLINE, .cancellation = cancellation,
                        .memory = &memory, .most_bytes = tensor_bytes(value)};
-    return peer_lane_fetch(peer, ticket->port, &fetch, filled, filling);
+    Status *status = peer_lane_fetch(peer, ticket->port, &fetch, filled, filling);
+    if (status)
+        free(filling);
+    return status;
 }
 
 void tensor_lane_fetch(Peer *peer, const LaneTicketProto *ticket, Tensor *value, Cancellation *cancellation,
                        TensorLaneDone *done, void *arg) {
-    Filling *filling = malloc(sizeof *filling);
-    Status *status = OUT_OF_MEMORY;
-    if (filling) {
-        bool read = read_memory(ticket, value);
-        *filling = (Filling){done, arg, value->data, read ? 0 : tensor_bytes(value)};
-        status = begin(peer, ticket, read, value, cancellation, filling);
-    }
-    if (!status)
-        return;
-    free(filling);
-    done(arg, status);
+    Status *status = begin(peer, ticket, value, cancellation, done, arg);
+    if (status)
+        done(arg, status);
 }

@@ -152,6 +152,12 @@ Status *address_connected(int fd) {
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n))
         error = errno;
     NEED(!error, UNAVAILABLE, "%s", strerror(error));
+    // The kernel may give whoever dials the very port that it dials, where nobody listens: TCP then connects the socket with
+    // itself, and holds the port against the server that comes back.
+    Address own = {.n = sizeof own.of}, peer = {.n = sizeof peer.of};
+    bool known = !getsockname(fd, (struct sockaddr *)&own.of, &own.n) && !getpeername(fd, (struct sockaddr *)&peer.of, &peer.n);
+    bool itself = known && own.of.ss_family != AF_UNIX && own.n == peer.n && memcmp(&own.of, &peer.of, own.n) == 0;
+    NEED(!itself, UNAVAILABLE, "%s", strerror(ECONNREFUSED));
     return OK;
 }
 

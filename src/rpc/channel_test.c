@@ -1,10 +1,12 @@
 // Channel test — calls between a channel and a server of this process: replies, errors, ends of every kind. [threads]
 #define _GNU_SOURCE
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/suite_test.h"
+#include "rpc/address.h"
 #include "rpc/echo_test.h"
 #include "thread/rest_test.h"
 
@@ -502,6 +504,19 @@ START_TEST(a_forked_child_makes_channels_of_its_own) {
 }
 END_TEST
 
+// TCP connects a socket with itself where it dials its own port: that is nobody's answer.
+START_TEST(nobody_is_not_oneself) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, n), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, n), 0);
+    check_code(address_connected(fd), UNAVAILABLE, "Connection refused");
+    close(fd);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("channel");
     TCase *calls = tcase_create("calls");
@@ -522,6 +537,7 @@ int main(void) {
     tcase_add_test(calls, the_secret_is_asked_for_but_by_health);
     tcase_add_test(calls, health_tells_of_services);
     tcase_add_test(calls, it_works_over_a_local_socket);
+    tcase_add_test(calls, nobody_is_not_oneself);
     tcase_add_test(calls, addresses_that_are_none_are_refused);
     tcase_add_test(calls, calls_are_encrypted_where_asked);
     tcase_add_test(calls, a_forked_child_makes_channels_of_its_own);

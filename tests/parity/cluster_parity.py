@@ -12,7 +12,6 @@ import os
 import re
 import select
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,9 @@ for proxy in ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy"):
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 scripts = os.path.join(root, "tests", "cluster")
+sys.path.insert(0, os.path.join(root, "examples", "cluster"))
+from processes import free_ports
+
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(root, "build"))
 HELPERS = ("client", "serve")
 LIMIT = int(os.environ.get("MILLRACE_LIMIT", "120"))  # seconds for a script
@@ -65,12 +67,7 @@ PLAN = (("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1))
 
 def new_cluster():
     """{job: addresses}, of ports that are free."""
-    sockets = [socket.socket() for _ in PLAN]
-    for s in sockets:
-        s.bind(("localhost", 0))
-    addresses = ["localhost:%d" % s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    addresses = ["localhost:%d" % port for port in free_ports(len(PLAN))]
     return {"ps": addresses[:2], "worker": addresses[2:]}
 
 

@@ -1,7 +1,6 @@
 // Replica tests — trainings by several tasks of a cluster, whose servers are all in this process. [threads]
 #include "millrace/replicas.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "api/api_test.h"
 #include "millrace/cluster.h"
+#include "rpc/free_port_test.h"
 
 enum { STORES = 2, WORKERS = 3, TASKS = STORES + WORKERS, WIDTH = 4 };
 
@@ -19,22 +19,11 @@ static const char *const STORE_NAMES[] = {"/job:ps/task:0", "/job:ps/task:1"};
 
 // ---------------------------------------- the cluster
 
-static int free_port(int *held) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof address;
-    *held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(*held, (struct sockaddr *)&address, n), 0);
-    ck_assert_int_eq(getsockname(*held, (struct sockaddr *)&address, &n), 0);
-    return ntohs(address.sin_port);
-}
-
 static void setup(void) {
-    int held[TASKS], ports[TASKS];
+    int ports[TASKS];
     s = TF_NewStatus();
     for (int i = 0; i < TASKS; i++)
-        ports[i] = free_port(&held[i]);
-    for (int i = 0; i < TASKS; i++)
-        close(held[i]);
+        ports[i] = free_port();
     snprintf(cluster, sizeof cluster,
              "ps=localhost:%d,localhost:%d;worker=localhost:%d,localhost:%d,localhost:%d", ports[0], ports[1], ports[2],
              ports[3], ports[4]);
