@@ -310,3 +310,129 @@ def test_gathering_out_of_range_is_an_error(tmp_path):
             assert "Gather" in str(error), error
         np.testing.assert_array_equal(session.run(y, {x: data, at: [0, 0, 1]}), data[[0, 0, 1]] * 2)
     """, tmp_path)
+
+
+FUNCTIONS = """
+from millrace.defun import Defun
+graph = tf.get_default_graph()
+
+def function(*types):
+    def made(code):
+        f = Defun(*types)(code)
+        f.add_to_graph(graph)
+        return f
+    return made
+
+def functions(*list):
+    from millrace import messages
+    proto = messages.AttrValue()
+    for f in list:
+        proto.list.func.add().name = f.name
+    return proto
+
+F, I, H = tf.float32, tf.int32, tf.resource
+raw = tf.raw_ops
+"""
+
+
+def run_with_functions(code, tmp_path, environment={}):
+    return run(FUNCTIONS + textwrap.dedent(code), tmp_path, environment)
+
+
+def test_conditionals_and_loops_are_part_of_a_program(tmp_path):
+    run_with_functions("""
+    @function(I, F)
+    def more(i, a): return i < 4
+    @function(I, F)
+    def body(i, a): return i + 1, tf.tanh(a) * 1.5 + 0.25
+    @function(F, F)
+    def thrice(a, b): return a * 3.0 + b
+    @function(F, F)
+    def looped(a, b): return raw.StatelessWhile(input=[tf.constant(0), a], cond=more, body=body)[1] - b
+    @function(F, F)
+    def nested(a, b): return raw.StatelessIf(cond=tf.reduce_sum(b) > 1.0, input=[a, b], Tout=[F], then_branch=thrice, else_branch=looped)[0]
+    def net(device):
+        with tf.device(device):
+            x, at = tf.placeholder(F, [4]), tf.placeholder(I, [])
+            y = raw.StatelessIf(cond=tf.reduce_mean(x) > 0.5, input=[x, x * 2.0], Tout=[F], then_branch=thrice, else_branch=looped)[0]
+            z = raw.StatelessCase(branch_index=at, input=[y, x], Tout=[F], branches=functions(thrice, looped, nested))[0]
+            count, w = raw.StatelessWhile(input=[tf.constant(0), z], cond=more, body=body)
+            return x, at, [w * 2.0, tf.cast(count, F) + w]
+    host, device = net("/cpu:0"), net(DEVICE)
+    with tf.Session() as session:
+        for at in (0, 1, 2, 7, -3):
+            for first in (0.0, 3.0):
+                data = np.linspace(first, first - 1, 4, dtype=np.float32)
+                a, b = (session.run(outs, {x: data, i: at}) for x, i, outs in (host, device))
+                np.testing.assert_allclose(a, b, rtol=1e-5)
+    """, tmp_path)
+
+
+def test_variables_in_branches_and_loops(tmp_path):
+    run_with_functions("""
+    @function(H, F)
+    def add(v, by):
+        raw.AssignAddVariableOp(resource=v, value=by)
+        return raw.ReadVariableOp(resource=v, dtype=F)
+    @function(H, F)
+    def leave(v, by): return raw.ReadVariableOp(resource=v, dtype=F) * 1.0
+    @function(I, H, F)
+    def more(i, v, by): return i < 3
+    @function(I, H, F)
+    def again(i, v, by):
+        raw.AssignAddVariableOp(resource=v, value=by)
+        return i + 1, v, by * 2.0
+    def net(device):
+        with tf.device(device):
+            v = tf.get_variable("v" + device[1:4], initializer=np.ones(3, np.float32), use_resource=True)
+            x, yes = tf.placeholder(F, [3]), tf.placeholder(tf.bool, [])
+            now = raw.If(cond=yes, input=[v.handle, x * 2.0], Tout=[F], then_branch=add, else_branch=leave)[0]
+            with tf.control_dependencies([now]):
+                i, _, by = raw.While(input=[tf.constant(0), v.handle, x], cond=more, body=again)
+            with tf.control_dependencies([by]):
+                return x, yes, [now + 0.0, by + tf.cast(i, F), v.read_value() + 0.0]
+    nets = net("/cpu:0"), net(DEVICE)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for step in range(6):
+            data = np.arange(3, dtype=np.float32) + step
+            a, b = (session.run(outs, {x: data, yes: step % 2 == 0}) for x, yes, outs in nets)
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+    """, tmp_path)
+
+
+def test_a_loop_whose_shapes_change_runs_on_the_host(tmp_path):
+    run_with_functions("""
+    @function(I, F)
+    def more(i, a): return i < 3
+    @function(I, F)
+    def grow(i, a): return i + 1, tf.concat([a, a * 2.0], 0)
+    with tf.device(DEVICE):
+        x = tf.placeholder(F, [None])
+        y = raw.StatelessWhile(input=[tf.constant(0), x + 1.0], cond=more, body=grow)[1] * 1.0
+    with tf.Session() as session:
+        for i in range(3):
+            found = session.run(y, {x: [1.0, 2.0]})
+            np.testing.assert_array_equal(found, np.outer([1, 2, 2, 4, 2, 4, 4, 8], [2, 3]).reshape(-1))
+    """, tmp_path, {"MILLRACE_COMPILE": "now"})
+
+
+def test_an_error_in_a_branch_is_the_steps(tmp_path):
+    run_with_functions("""
+    @function(F, I)
+    def take(a, at): return tf.gather(a, at)
+    @function(F, I)
+    def leave(a, at): return a[:2]
+    with tf.device(DEVICE):
+        x, at, yes = tf.placeholder(F, [4]), tf.placeholder(I, [2]), tf.placeholder(tf.bool, [])
+        y = raw.StatelessIf(cond=yes, input=[x, at], Tout=[F], then_branch=take, else_branch=leave)[0] * 2.0
+    with tf.Session() as session:
+        data = np.arange(4, dtype=np.float32)
+        np.testing.assert_array_equal(session.run(y, {x: data, at: [9, 9], yes: False}), [0, 2])
+        np.testing.assert_array_equal(session.run(y, {x: data, at: [3, 1], yes: True}), [6, 2])
+        try:
+            session.run(y, {x: data, at: [9, 9], yes: True})
+            assert False
+        except tf.errors.InvalidArgumentError as error:
+            assert "If" in str(error), error
+    """, tmp_path)

@@ -97,6 +97,8 @@ static bool emits(const Node *node, int depth, int *budget) {
     FuncRef room;
     if (depth > HLO_DEPTH || --*budget < 0 || !types_are_known(node))
         return false;
+    if (depth && op && op->open && !(op->flags & OP_CACHES))  // a random stream is that of a node of the plan
+        return false;
     const FuncRef *called = hlo_called(node, &room);
     if (called)
         return function_emits(node, called, node->n_inputs, node->n_outputs, depth, budget);

@@ -47,16 +47,29 @@ static bool only_orders(const Node *node) {
            op->cpu && op->cpu->run == kernel_nothing && !node_is_stateful(node);
 }
 
+// A conditional or a loop that expand.c has left as it was.
+static bool is_functional(const Node *node) {
+    return node_flow(node) == FLOW_IF || node_flow(node) == FLOW_WHILE;
+}
+
+static bool is_read(const Node *node, int output) {
+    for (size_t i = 0; i < node->uses.n; i++)
+        if (node->uses.p[i].index == output)
+            return true;
+    return false;
+}
+
 static bool may_claim(const Claiming *c, const ClaimedNode *claimed) {
     const Node *node = claimed->node;
     const Op *op = node_op(node);
-    if (!has_compiler(node) || !op || claimed->flows || claimed->constant || op->flow != FLOW_NONE || op->start ||
-        op->value || (op->open && !op->draw && !(op->flags & OP_CACHES)))
+    if (!has_compiler(node) || !op || claimed->flows || claimed->constant || (op->flow != FLOW_NONE && !is_functional(node)) ||
+        op->start || op->value || (op->open && !op->draw && !(op->flags & OP_CACHES)))
         return false;
     if (only_orders(node))
         return true;
     for (int i = 0; i < node->n_outputs; i++)
-        if (dtype_base(node->output_types[i]) == DT_resource || dtype_base(node->output_types[i]) == DT_variant)
+        if ((dtype_base(node->output_types[i]) == DT_resource || dtype_base(node->output_types[i]) == DT_variant) &&
+            (!is_functional(node) || is_read(node, i)))
             return false;
     return node->n_outputs + node->n_inputs > 0 && hosts_inputs_inside(c, node) &&
            node->placed->type->compiler->claims(node->placed, node);
@@ -160,7 +173,8 @@ static void choose_all(Claiming *c) {
             continue;
         }
         c->clusters[claimed->cluster].before |= before;
-        c->clusters[claimed->cluster].n += node->n_inputs > 0 && !op_only_renames(node_op(node));
+        c->clusters[claimed->cluster].n += node_flow(node) == FLOW_WHILE ? LEAST_NODES
+                                           : node->n_inputs > 0 && !op_only_renames(node_op(node));
         c->clusters[claimed->cluster].asked |= node->device.n > 0;
     }
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "graph/build.h"
+#include "graph/function.h"
 #include "plan/claim.h"
 #include "plan/loops.h"
 
@@ -123,8 +124,9 @@ static Status *make_result(Writing *w, Output edge) {
     TRY(builder_finish(&builder, &made));
     made->placed = w->host;
     Node **fetches = realloc(part->fetches, ((size_t)part->n_fetches + 1) * sizeof *fetches);
-    NEED_MEMORY(fetches && vec_push(&w->outputs, edge));
+    NEED_MEMORY(fetches);
     part->fetches = fetches;
+    NEED_MEMORY(vec_push(&w->outputs, edge));
     part->fetches[part->n_fetches++] = made;
     return OK;
 }
@@ -143,7 +145,8 @@ static Status *find_ends(Writing *w) {
             if (is_read_outside(w, member->node, o))
                 TRY(make_result(w, (Output){member->node, o}));
         const Op *op = node_op(member->node);
-        if (op->update || op->replace || (op->flags & OP_WRITES) || draft_is_target(w->c->draft, member->node))
+        if (op->update || op->replace || (op->flags & OP_WRITES) || draft_is_target(w->c->draft, member->node) ||
+            (op->flow != FLOW_NONE && node_is_stateful(member->node)))
             (part->targets[part->n_targets++] = member->copy)->is_target = true;
     }
     for (size_t i = 0; i < w->args.n; i++)
@@ -160,6 +163,7 @@ static Status *write_part(Writing *w, ClusterDraft *draft) {
     w->part = &draft->part;
     TRY(graph_new(&w->part->graph));
     w->part->graph->versions.producer = w->c->draft->graph->versions.producer;
+    TRY(function_add_library(w->part->graph, w->c->draft->graph));
     for (size_t i = 0; i < w->c->n + MOST_CLUSTERS; i++) {
         w->c->nodes[i].copy = NULL;
         w->c->nodes[i].first_arg = -1;

@@ -6,6 +6,7 @@
 // everything else costs nothing.
 #include <stdlib.h>
 
+#include "device/compiler.h"
 #include "formula/lower.h"
 #include "formula/ops.h"
 #include "graph/function.h"
@@ -153,11 +154,34 @@ static const FuncRef *called(const Node *node, FuncRef *room) {
     return value && value->kind == ATTR_FUNC && !value->is_list ? value->func : NULL;
 }
 
+// A conditional or a loop that a device takes as it is stays for claim.c. In the master's own task: others get a graph
+// that is written out.
+static bool stays_functional(const Draft *draft, const Node *node) {
+    const DeviceSet *devices = draft->options->devices;
+    Str home = draft->options->home;
+    DeviceSpec spec = {.ordinal = -1};
+    bool flows = node_flow(node) == FLOW_IF || node_flow(node) == FLOW_WHILE;
+    if (!flows || !draft->written_out || draft->options->partial || map_find(draft->written_out, node->name))
+        return false;
+    AUTO(status) Status *status = node->device.n ? device_spec_parse(node->device, &spec) : OK;
+    for (int d = 0; d < devices->n && !status; d++) {
+        const Device *device = devices->devices[d];
+        if (device->type->compiler && (!home.n || str_equal(device_task(device), home)) &&
+            (!node->device.n || device_spec_matches(&spec, device)))
+            return device->type->compiler->claims(device, node);
+    }
+    return false;
+}
+
 static Status *expand_node(Expansion *e, Node *node) {
     const Op *op = node_op(node);
     // A composed op that has a kernel as well keeps the kernel.
     if (!lower_is_needed(node) || (op && op->expand && op->cpu))
         return OK;
+    if (stays_functional(e->draft, node)) {
+        e->draft->n_functional++;
+        return OK;
+    }
     FuncRef room;
     const FuncRef *ref = called(node, &room);
     bool keep = false;

@@ -23,6 +23,9 @@ typedef struct Draft {
     DraftPart *parts;              // of other tasks (cut.c)
     int n_parts;
     struct ClusterDrafts *clusters;  // what devices compile (plan/claim.h); NULL: nothing
+    const Map *written_out;        // names of conditionals and loops that no device that compiles has taken as they are;
+                                   // NULL: none is left for one
+    int n_functional;                   // that were left for one
     struct LoopDrafts *loops;      // of all loops that have become nodes, whichever graph they are in (plan/loops.h)
 } Draft;
 void draft_clear(Draft *draft);    // its arrays; the graph is the plan's

@@ -113,15 +113,55 @@ static void log_plan(const Plan *plan, const Graph *graph, const StepSignature *
                   (double)(clock_now() - began) / CLOCK_MS, plan->propagated ? "propagated" : "a list", plan->n_loops);
 }
 
-Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out) {
-    *out = (Draft){.options = options};
+static void give_up(Draft *draft) {
+    graph_release(draft->graph);
+    draft_clear(draft);
+}
+
+static Status *make(const Graph *graph, const StepSignature *signature, const PlanOptions *options,
+                    const Map *written_out, Draft *out) {
+    *out = (Draft){.options = options, .written_out = written_out};
     Status *status = pass_prune(graph, signature, out);
     if (!status)
         status = run_passes(out, of_master, sizeof of_master / sizeof *of_master);
-    if (status) {
-        graph_release(out->graph);
-        draft_clear(out);
+    if (status)
+        give_up(out);
+    return status;
+}
+
+// Takes note of the conditionals and loops that are still there, since no cluster has them.
+static Status *find_left(const Draft *draft, Map *written_out, Arena *names, bool *out_any) {
+    *out_any = false;
+    for (size_t i = 0; draft->n_functional && i < draft->graph->nodes.n; i++) {
+        const Node *node = draft->graph->nodes.p[i];
+        if (!node || (node_flow(node) != FLOW_IF && node_flow(node) != FLOW_WHILE))
+            continue;
+        Str name = str_copy(names, node->name);
+        NEED_MEMORY(name.p && map_set(written_out, name, names));
+        *out_any = true;
     }
+    return OK;
+}
+
+// Whether a device that compiles takes a conditional or a loop as it is shows only when all nodes have their place. What
+// none has taken is written out in a draft that is begun anew; in the end all of it is.
+Status *draft_make(const Graph *graph, const StepSignature *signature, const PlanOptions *options, Draft *out) {
+    enum { MOST_ROUNDS = 4 };
+    Map written_out = {0};
+    AUTO(arena) Arena names = {0};
+    Status *status = OK;
+    bool left = true;
+    for (int round = 0; left && !status; round++) {
+        status = make(graph, signature, options, round < MOST_ROUNDS ? &written_out : NULL, out);
+        if (status)
+            break;
+        status = find_left(out, &written_out, &names, &left);
+        if (status || left)
+            give_up(out);
+    }
+    if (!status)
+        out->written_out = NULL;
+    map_clear(&written_out);
     return status;
 }
 

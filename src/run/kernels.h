@@ -28,6 +28,7 @@ void step_clear_copies(Step *step);
 void step_free_loops(Step *step);
 Status *run_cluster(Kernel *k);        // FLOW_CLUSTER (cluster.c)
 void step_free_clusters(Step *step);
+Status *run_functional(Kernel *k);     // FLOW_IF, FLOW_WHILE (functional.c)
 FALLIBLE Status *cluster_programs_new(const PlanCluster *cluster, struct ClusterPrograms **out);
 void cluster_programs_free(struct ClusterPrograms *programs);  // waits for what is being compiled
 Status *run_loop(Kernel *k, uint32_t last);  // FLOW_LOOP (loop.c): inputs in `last` are its own

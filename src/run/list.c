@@ -55,6 +55,8 @@ Status *run_any(const PlanNode *p, Prepared *prepared, Kernel *k, uint32_t last)
         return run_loop(k, last);
     if (p->flow == FLOW_CLUSTER)
         return run_cluster(k);
+    if (p->flow == FLOW_IF || p->flow == FLOW_WHILE)
+        return run_functional(k);
     return invoke(&p->binding, prepared, k, last);
 }
 

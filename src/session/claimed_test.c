@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "device/compiler.h"
+#include "graph/function.h"
+#include "proto/text.h"
 #include "resource/handle.h"
 #include "resource/variable.h"
 #include "session/one_session_test.h"
@@ -84,14 +86,19 @@ typedef struct {
     Arena arena;
 } JitProgram;
 
-// Everything the CPU has but for square roots and v -= x, so that there is something to stay behind.
+static bool has_functions(const Node *node) {
+    return node_flow(node) == FLOW_IF || node_flow(node) == FLOW_WHILE;
+}
+
+// Everything the CPU has but for square roots and v -= x, so that there is something to stay behind. Conditionals and
+// loops, too, but it can't compile these.
 static bool jit_claims(const Device *device, const Node *node) {
     (void)device;
     static const char *const NOT[] = {"Sqrt", "AssignSubVariableOp", "VarHandleOp", "Placeholder"};
     for (size_t i = 0; i < sizeof NOT / sizeof *NOT; i++)
         if (str_is(node->type->name, NOT[i]))
             return false;
-    return node_op(node)->cpu != NULL;
+    return node_op(node)->cpu != NULL || has_functions(node);
 }
 
 static void jit_release(Program *program) {
@@ -112,6 +119,8 @@ static int input_of(const HloSpec *spec, Output edge) {
 static Status *jit_compile(const Device *device, const HloSpec *spec, Program **out) {
     (void)device;
     NEED(!refuses, UNIMPLEMENTED, "JIT takes nothing today");
+    for (int m = 0; m < spec->n_members; m++)
+        NEED(!has_functions(spec->members[m]), UNIMPLEMENTED, "JIT can't compile functions");
     JitProgram *p = calloc(1, sizeof *p);
     p->spec = *spec;
     p->spec.members = COPIED(members, spec->n_members);
@@ -466,6 +475,96 @@ START_TEST(a_variable_begins_there) {
 }
 END_TEST
 
+// ---------------------------------------- conditionals and loops
+
+static void function(const char *text) {
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text bytes = {0};
+    FunctionDef *def;
+    Function *made;
+    GOOD(PROTO_PARSE(FunctionDef, &arena, str_of(text), &def));
+    GOOD(PROTO_ENCODE(FunctionDef, def, &bytes));
+    GOOD(function_new(text_str(&bytes), &made));
+    GOOD(function_add(graph, made));
+    function_release(made);
+}
+
+#define ARG(name, type) "input_arg { name: '" name "' type: " type " } "
+#define RESULT(name, type) "output_arg { name: '" name "' type: " type " } "
+#define BINARY(name, op, inputs, type) \
+    "node_def { name: '" name "' op: '" op "' " inputs " attr { key: 'T' value { type: " type " } } } "
+#define NUMBER(name, value)                                                            \
+    "node_def { name: '" name "' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } " \
+    "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: " value " } } } } "
+
+static void make_functions(void) {
+    function("signature { name: 'twice' " ARG("a", "DT_FLOAT") RESULT("y", "DT_FLOAT") "} "
+             BINARY("sum", "AddV2", "input: 'a' input: 'a'", "DT_FLOAT") "ret { key: 'y' value: 'sum:z:0' }");
+    function("signature { name: 'squared' " ARG("a", "DT_FLOAT") RESULT("y", "DT_FLOAT") "} "
+             BINARY("product", "Mul", "input: 'a' input: 'a'", "DT_FLOAT") "ret { key: 'y' value: 'product:z:0' }");
+    function("signature { name: 'more' " ARG("i", "DT_INT32") ARG("a", "DT_FLOAT") RESULT("y", "DT_BOOL") "} "
+             NUMBER("n", "3") BINARY("less", "Less", "input: 'i' input: 'n:output:0'", "DT_INT32")
+             "ret { key: 'y' value: 'less:z:0' }");
+    function("signature { name: 'next' " ARG("i", "DT_INT32") ARG("a", "DT_FLOAT") RESULT("j", "DT_INT32")
+             RESULT("b", "DT_FLOAT") "} " NUMBER("one", "1")
+             BINARY("add", "AddV2", "input: 'i' input: 'one:output:0'", "DT_INT32")
+             BINARY("sum", "AddV2", "input: 'a' input: 'a'", "DT_FLOAT")
+             "ret { key: 'j' value: 'add:z:0' } ret { key: 'b' value: 'sum:z:0' }");
+}
+
+static const AttrValue *func(const char *name) {
+    FuncRef *ref = ARENA_NEW(&graph->arena, FuncRef);
+    AttrValue *value = ARENA_NEW(&graph->arena, AttrValue);
+    *ref = (FuncRef){.name = str_of(name)};
+    *value = (AttrValue){.kind = ATTR_FUNC, .func = ref};
+    return value;
+}
+
+static Output conditional(Output condition, Output x) {
+    Node *node = formula_node(&formula, "StatelessIf", (FormulaArg[]){{&condition, 1, false}, {&x, 1, true}}, 2,
+                              ATTRS({"Tout", {.kind = ATTR_TYPE, .is_list = true, .n = 1, .types = (DType[]){DT_float}}},
+                                    {"then_branch", *func("twice")}, {"else_branch", *func("squared")}));
+    return (Output){node, 0};
+}
+
+static Output eight_fold(Output x) {
+    Formula *f = &formula;
+    Output in[] = {Int(0), x};
+    Node *node = formula_node(&formula, "StatelessWhile", (FormulaArg[]){{in, 2, true}}, 1,
+                              ATTRS({"cond", *func("more")}, {"body", *func("next")}));
+    return (Output){node, 1};
+}
+
+START_TEST(loops_and_conditionals_are_claimed_as_they_are) {
+    Formula *f = &formula;
+    setenv("MILLRACE_COMPILE", "now", 1);
+    session_free(session);
+    open_it();
+    make_functions();
+    Output x = fed();
+    place(ON_JIT);
+    Output large = Greater(Sum(x, Int(0), false), Number(20, DT_float));
+    Output out = conditional(large, eight_fold(x));
+    ck_assert_int_eq(count_clusters(&x, &out), 1);
+    expect(&x, &out, 3, 24 * 24);
+    expect(&x, &out, 11, 2 * 88);
+    ck_assert_int_eq(n_runs, 0);   // it is the host's list that has run
+}
+END_TEST
+
+// Too little for a device: written out, as ever.
+START_TEST(a_conditional_that_nobody_takes_is_written_out) {
+    Formula *f = &formula;
+    make_functions();
+    Output x = fed();
+    place("");
+    Output out = conditional(Greater(Sum(x, Int(0), false), Number(12, DT_float)), x);
+    ck_assert_int_eq(count_clusters(&x, &out), 0);
+    expect(&x, &out, 3, 9);
+    expect(&x, &out, 4, 8);
+}
+END_TEST
+
 // ---------------------------------------- when it is compiled, and when it can't be
 
 START_TEST(what_cannot_be_compiled_runs_on_the_host) {
@@ -552,6 +651,8 @@ int main(void) {
     tcase_add_test(tests, branches_stay_on_the_host);
     tcase_add_test(tests, variables_stay_there);
     tcase_add_test(tests, a_variable_begins_there);
+    tcase_add_test(tests, loops_and_conditionals_are_claimed_as_they_are);
+    tcase_add_test(tests, a_conditional_that_nobody_takes_is_written_out);
     tcase_add_test(tests, what_cannot_be_compiled_runs_on_the_host);
     tcase_add_test(tests, the_second_sight_of_a_shape_is_compiled_beside);
     tcase_add_test(tests, it_may_be_told_never_to);

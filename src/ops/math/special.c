@@ -58,9 +58,29 @@ static Status *special_prepare(Prepare *p) {
 static COLD Status *Erfinv_hlo(Hlo *h) {
     return hlo_out(h, 0, hlo_unary(h, "chlo.erf_inv", hlo_in(h, 0)));
 }
-static COLD Status *Ndtri_hlo(Hlo *h) {  // sqrt(2) erfinv(2 x - 1)
-    HloValue x = hlo_plus(h, hlo_times(h, hlo_in(h, 0), 2), -1);
-    return hlo_out(h, 0, hlo_times(h, hlo_unary(h, "chlo.erf_inv", x), 1.4142135623730951));
+// Of the upper tail q <= 1/4: Abramowitz and Stegun 26.2.23, within 4.5e-4, then Halley's steps on erfc(x / sqrt 2) / 2 = q.
+static COLD HloValue upper_quantile(Hlo *h, HloValue q) {
+    HloValue t = hlo_sqrt(h, hlo_times(h, hlo_log(h, q), -2));
+    HloValue above = hlo_plus(h, hlo_mul(h, t, hlo_plus(h, hlo_times(h, t, 0.010328), 0.802853)), 2.515517);
+    HloValue below = hlo_plus(h, hlo_mul(h, t, hlo_plus(h, hlo_times(h, t, 0.001308), 0.189269)), 1.432788);
+    HloValue x = hlo_sub(h, t, hlo_div(h, above, hlo_plus(h, hlo_mul(h, t, below), 1)));
+    for (int i = 0; i < 3; i++) {
+        HloValue half = hlo_times(h, x, 0.5);
+        HloValue tail = hlo_times(h, hlo_unary(h, "chlo.erfc", hlo_times(h, x, 0.70710678118654752)), 0.5);
+        HloValue weight = hlo_times(h, hlo_exp(h, hlo_mul(h, x, half)), 2.5066282746310002);
+        HloValue step = hlo_mul(h, hlo_sub(h, tail, q), weight);
+        x = hlo_add(h, x, hlo_div(h, step, hlo_sub(h, hlo_like(h, 1, x), hlo_mul(h, step, half))));
+    }
+    return x;
+}
+static COLD Status *Ndtri_hlo(Hlo *h) {  // sqrt(2) erfinv(2 x - 1), which loses what is small against 1
+    HloValue p = hlo_wide(h, hlo_in(h, 0)), rest = hlo_sub(h, hlo_like(h, 1, p), p);
+    HloValue q = hlo_min(h, p, rest), low = hlo_lt(h, p, rest);
+    HloValue middle = hlo_times(h, hlo_unary(h, "chlo.erf_inv", hlo_plus(h, hlo_times(h, p, 2), -1)), 1.4142135623730951);
+    HloValue far = upper_quantile(h, q);
+    far = hlo_select(h, low, hlo_neg(h, far), far);
+    HloValue inside = hlo_and(h, hlo_lt(h, q, hlo_like(h, 0.25, q)), hlo_is(h, "GT", q, 0));
+    return hlo_out(h, 0, hlo_cast(h, hlo_select(h, inside, far, middle), hlo_in(h, 0)->dtype));
 }
 static COLD Status *BesselI1e_hlo(Hlo *h) {
     return hlo_out(h, 0, hlo_unary(h, "chlo.bessel_i1e", hlo_in(h, 0)));
