@@ -50,7 +50,7 @@ HloValue hlo_mean(Hlo *h, HloValue x, uint32_t axes, int keep) {
     int64_t count = 1;
     for (int i = 0; i < x->shape.rank; i++)
         count *= axes & BIT(i) ? x->shape.dims[i] : 1;
-    if (dtype_is_integer(dtype) && !count)
+    if ((dtype_is_integer(dtype) || dtype_is_complex(dtype)) && !count)
         count = 1;  // of nothing: the sum, 0
     HloValue sum = hlo_reduce(h, "add", x, axes, keep);
     return hlo_cast(h, hlo_div(h, sum, hlo_like(h, (double)count, sum)), dtype);
@@ -67,13 +67,16 @@ HloValue hlo_arg(Hlo *h, const char *direction, HloValue x, int axis, DType inde
     hlo_put_text(h, "    %%%d:2 = stablehlo.reduce(%v init: %v), (%v init: %v) across dimensions = [%d] : "
                     "(%t, %t, %s, %s) -> (%t, %t)\n     reducer(%%a: %s, %%b: %s) (%%i: %s, %%j: %s) {\n",
                  (int64_t)both[0]->id, x, worst, at, zero, (int64_t)axis, x, at, x, at, both[0], both[1], x, x, at, at);
-    hlo_put_text(h, "      %%p = stablehlo.compare %c, %%a, %%b, %c : (%s, %s) -> tensor<i1>\n"
-                    "      %%q = stablehlo.compare EQ, %%a, %%b, %c : (%s, %s) -> tensor<i1>\n"
-                    "      %%r = stablehlo.compare LT, %%i, %%j, SIGNED : (%s, %s) -> tensor<i1>\n"
-                    "      %%s = stablehlo.and %%q, %%r : tensor<i1>\n      %%t = stablehlo.or %%p, %%s : tensor<i1>\n",
-                 direction, kind, x, x, kind, x, x, at, at);
-    hlo_put_text(h, "      %%x = stablehlo.select %%p, %%a, %%b : tensor<i1>, %s\n"
-                    "      %%y = stablehlo.select %%t, %%i, %%j : tensor<i1>, %s\n"
+    // The second where it is better, as good and earlier, or where the first is no number.
+    hlo_put_text(h, "      %%p = stablehlo.compare %c, %%b, %%a, %c : (%s, %s) -> tensor<i1>\n"
+                    "      %%q = stablehlo.compare EQ, %%b, %%a, %c : (%s, %s) -> tensor<i1>\n"
+                    "      %%r = stablehlo.compare LT, %%j, %%i, SIGNED : (%s, %s) -> tensor<i1>\n"
+                    "      %%n = stablehlo.compare NE, %%a, %%a, %c : (%s, %s) -> tensor<i1>\n"
+                    "      %%s = stablehlo.and %%q, %%r : tensor<i1>\n      %%u = stablehlo.or %%p, %%s : tensor<i1>\n"
+                    "      %%t = stablehlo.or %%u, %%n : tensor<i1>\n",
+                 direction, kind, x, x, kind, x, x, at, at, kind, x, x);
+    hlo_put_text(h, "      %%x = stablehlo.select %%t, %%b, %%a : tensor<i1>, %s\n"
+                    "      %%y = stablehlo.select %%t, %%j, %%i : tensor<i1>, %s\n"
                     "      stablehlo.return %%x, %%y : %s, %s\n    }\n", x, at, x, at);
     return hlo_cast(h, both[1], index);
 }

@@ -120,7 +120,9 @@ HloValue hlo_divisor(Hlo *h, HloValue y) {
     if (!dtype_is_integer(y->dtype))
         return y;
     HloValue good = hlo_is(h, "NE", y, 0);
-    hlo_check(h, good, INVALID_ARGUMENT, "Integer division by zero");
+    const Shape *shape = hlo_out_shape(h, 0);
+    if (!shape_is_known(shape) || shape_count(shape) > 0)  // nothing may be divided by zero
+        hlo_check(h, good, INVALID_ARGUMENT, "Integer division by zero");
     return hlo_select(h, good, y, hlo_like(h, 1, y));
 }
 
