@@ -84,6 +84,7 @@ TABLE = {
         "summary": "scalar_summary histogram_summary image_summary merge_summary merge_all_summaries",
         "image_boxes": "extract_image_patches", "ragged": "RaggedTensor",
         "train.inputs": "string_input_producer", "train.monitored": "MonitoredTrainingSession",
+        "eager.tape": "GradientTape", "eager.function": "function", "eager.module": "Module",
         "version": "__version__ VERSION __git_version__ GIT_VERSION __compiler_version__ COMPILER_VERSION GRAPH_DEF_VERSION "
                    "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER CXX11_ABI_FLAG MONOLITHIC_BUILD "
                    "__cxx11_abi_flag__ __monolithic_build__ disable_v2_behavior enable_v2_behavior "
@@ -222,11 +223,14 @@ TABLE = {
                                                     "variance_scaling_initializer"},
     "contrib.slim.regularizers": {"regularizers": "*"},
     "contrib.rnn": {"rnn_cell": "*", "contrib.rnn": "*",
-                    "rnn": "static_rnn static_bidirectional_rnn stack_bidirectional_dynamic_rnn"},
+                    "rnn": "static_rnn static_bidirectional_rnn"},
     "contrib.seq2seq": {"contrib.seq2seq": "*", "contrib.attention": "*", "contrib.beam_search": "*"},
     "contrib.training": {"contrib.hparam": "*", "contrib.training": "*", "train.saver": "checkpoints_iterator "
                          "wait_for_new_checkpoint", "train.server": "GreedyLoadBalancingStrategy byte_size_load_fn"},
     "contrib.losses": {"contrib.losses": "*"}, "contrib.metrics": {"contrib.metrics": "*"},
+    "contrib.nn": {"contrib.nn": "*"}, "contrib.predictor": {"contrib.predictor": "*"},
+    "contrib.tensorboard": {}, "contrib.tensorboard.plugins": {},
+    "contrib.tensorboard.plugins.projector": {"contrib.projector": "*"},
     "contrib.crf": {"contrib.crf": "*"}, "contrib.opt": {"contrib.opt": "*"},
     "contrib.data": {"data.experimental": "*", "data.dataset": "Dataset TFRecordDataset TextLineDataset "
                      "FixedLengthRecordDataset", "data.iterator": "Iterator"},
