@@ -143,7 +143,7 @@ static char *write_config(const Cluster *c, const char *job, int task) {
 static bool start(Cluster *c, const char *job, int task, char **argv, bool beside_server) {
     char *config = write_config(c, job, task), target[64] = "";
     Process *p = &c->processes[c->n];
-    snprintf(p->name, sizeof p->name, "%s %d%s", job, task, c->serve && !beside_server && strcmp(job, "ps") ? " server" : "");
+    snprintf(p->name, sizeof p->name, "%s %d%s", job, task, c->serve && !beside_server && strcmp(job, "ps") != 0 ? " server" : "");
     if (beside_server)
         snprintf(target, sizeof target, "grpc://localhost:%d", c->ports[c->n_ps + task]);
     const char *variables[][2] = {{"TF_CONFIG", config}, {beside_server ? "MILLRACE_TARGET" : NULL, target}, {NULL, NULL}};

@@ -145,7 +145,7 @@ int processes_wait(Process *processes, int n, int signals, int wait_ms) {
     for (;;) {
         for (int i = 0; i < 2 * n; i++)
             polled[1 + i] = (struct pollfd){.fd = processes[i / 2].out[i % 2].fd, .events = POLLIN};
-        int ready = poll(polled, (nfds_t)(1 + 2 * n), wait_ms);
+        int ready = poll(polled, 1 + 2 * (nfds_t)n, wait_ms);
         for (int i = 0; i < 2 * n && ready > 0; i++)
             if (polled[1 + i].revents)
                 read_lines(&processes[i / 2], &processes[i / 2].out[i % 2]);

@@ -92,8 +92,10 @@ static void ask_scheduler(Options *o, TF_Status *status) {
     enum { USUAL_PORT = 2222 };
     TF_Buffer *config = TF_NewBuffer();
     mr_scheduler_cluster(o->jobs, o->hosts, o->port ? o->port : USUAL_PORT, config, status);
-    if (TF_GetCode(status) == TF_OK)
+    if (TF_GetCode(status) == TF_OK) {
+        free(o->cluster);
         o->cluster = strdup(config->data);
+    }
     o->port = 0;
     TF_DeleteBuffer(config);
 }

@@ -140,10 +140,10 @@ static Status *add_addresses(Schedule *s, int64_t *used, int64_t host, int64_t n
     NEED(host < s->n_names && *used + n <= s->size, INVALID_ARGUMENT,
          "%lld processes on %lld hosts, and Slurm's '%.*s' says otherwise", (long long)s->size, (long long)s->n_names,
          STR_ARGS(s->counts));
-    NEED(port + n - 1 <= UINT16_MAX, INVALID_ARGUMENT, "port %d and the %lld after it, expected 1 to 65535", port,
-         (long long)(n - 1));
+    NEED(port + n - 1 <= UINT16_MAX, INVALID_ARGUMENT, "port %d, the first of %lld, expected 1 to 65535", port,
+         (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        Str address = str_format(&s->arena, "%.*s:%lld", STR_ARGS(s->names[host]), (long long)(port + i));
+        Str address = str_format(&s->arena, "%.*s:%lld", STR_ARGS(s->names[host]), (long long)port + i);
         NEED_MEMORY(address.p);
         s->addresses[(*used)++] = address;
     }

@@ -145,7 +145,7 @@ static Status *find_ends(Writing *w) {
             if (is_read_outside(w, member->node, o))
                 TRY(make_result(w, (Output){member->node, o}));
         const Op *op = node_op(member->node);
-        if (op->update || op->replace || (op->flags & OP_WRITES) || draft_is_target(w->c->draft, member->node) ||
+        if (op->update || op->replace || (op->flags & OP_WRITES) || member->node->is_target ||
             (op->flow != FLOW_NONE && node_is_stateful(member->node)))
             (part->targets[part->n_targets++] = member->copy)->is_target = true;
     }

@@ -74,7 +74,7 @@ static bool is_feed(const Draft *draft, const Node *node) {
 bool control_may_pass_over(const Draft *draft, const Node *node) {
     const Op *op = node_op(node);
     if (!op || node_is_stateful(node) || op->alias || op->flow != FLOW_NONE || !node->n_outputs ||
-        draft_is_target(draft, node) || node->n_inputs + node->n_controls > MOST_WAITS)
+        node->is_target || node->n_inputs + node->n_controls > MOST_WAITS)
         return false;
     for (int i = 0; i < node->n_inputs; i++)
         if (!node->inputs[i].node ||

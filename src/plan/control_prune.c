@@ -20,10 +20,10 @@ enum { MOST = 16, WORK = 1 << 24 };    // waits that take the place of one; node
 
 // Gives, whenever it runs, the same for the same inputs: no state is read or changed. A resource or a reference among
 // its inputs counts as state even where the op has none of its own: reading it is what the waits put in order.
-static bool is_pure(const Draft *draft, const Node *node) {
+static bool is_pure(const Node *node) {
     const Op *op = node_op(node);
     if (!op || node_is_stateful(node) || op->start || op->update || op->replace || op->read ||
-        op->flow != FLOW_NONE || draft_is_target(draft, node))
+        op->flow != FLOW_NONE || node->is_target)
         return false;
     for (int i = 0; i < node->n_inputs; i++) {
         DType dtype = node->inputs[i].node ? node->inputs[i].node->output_types[node->inputs[i].index] : DT_resource;
@@ -44,8 +44,8 @@ static bool is_checked_alias(const Node *node) {
 
 // An alias that could fail (a reshape to a shape that isn't known yet) counts as an effect: it may be there to check,
 // and who waits for it relies on the check.
-static bool is_calculation(const Draft *draft, const Node *node) {
-    return is_pure(draft, node) && (!node_op(node)->alias || is_checked_alias(node));
+static bool is_calculation(const Node *node) {
+    return is_pure(node) && (!node_op(node)->alias || is_checked_alias(node));
 }
 
 // All of them: an edge may be there twice, since builders add what they are given.
@@ -60,10 +60,10 @@ static void stop_waiting(Node *node, const Node *before) {
 // An identity with control inputs, which is how Python writes "this value, but after that" (tf.control_dependencies,
 // with_dependencies). One that crosses devices stays, as the copy happens there, and so does one of a reference, whose
 // readers read the variable when they run.
-static bool is_passing(const Draft *draft, const Node *node) {
+static bool is_passing(const Node *node) {
     const Op *op = node_op(node);
     if (!op || !(op->flags & OP_IDENTITY) || node->n_inputs != 1 || node->n_outputs != 1 || !node->n_controls ||
-        node->n_controls > MOST || draft_is_target(draft, node) || dtype_is_ref(node->output_types[0]) ||
+        node->n_controls > MOST || node->is_target || dtype_is_ref(node->output_types[0]) ||
         dtype_is_ref(node->inputs[0].node->output_types[node->inputs[0].index]) ||
         draft_moves(node))
         return false;
@@ -98,10 +98,10 @@ static Status *pass_by(Node *identity) {
 }
 
 // A NoOp in all but name: nothing in, nothing out, no effect. tf.group and tf.gradients make them.
-static bool is_relay(const Draft *draft, const Node *node) {
+static bool is_relay(const Node *node) {
     const Op *op = node_op(node);
     return op && !node->n_inputs && !node->n_outputs && node->n_controls && node->n_controls <= MOST &&
-           !node_is_stateful(node) && !op->start && op->flow == FLOW_NONE && !draft_is_target(draft, node);
+           !node_is_stateful(node) && !op->start && op->flow == FLOW_NONE && !node->is_target;
 }
 
 static Status *bypass(Node *noop) {
@@ -163,7 +163,7 @@ static int what_counts(Walk *walk, Node *node, Node *before, Node *found[MOST]) 
     push(walk, &n, before, own);
     while (n && walk->work > 0) {
         Node *past = walk->stack[--n];
-        if (is_calculation(walk->draft, past)) {
+        if (is_calculation(past)) {
             push_past(walk, &n, past, NULL, own);
             continue;
         }
@@ -183,7 +183,7 @@ static int what_counts(Walk *walk, Node *node, Node *before, Node *found[MOST]) 
 static Status *loosen(Walk *walk, Node *node) {
     for (int c = node->n_controls - 1; c >= 0 && walk->work > 0; c--) {
         Node *before = node->controls[c], *found[MOST];
-        if (!is_calculation(walk->draft, before))
+        if (!is_calculation(before))
             continue;
         int n = what_counts(walk, node, before, found);
         if (n < 0)
@@ -203,7 +203,7 @@ static Status *loosen(Walk *walk, Node *node) {
 static bool is_constant(Walk *walk, const Node *node, int depth) {
     if (node->value)
         return true;
-    if (!depth || --walk->work <= 0 || !is_calculation(walk->draft, node) || node->n_outputs != 1)
+    if (!depth || --walk->work <= 0 || !is_calculation(node) || node->n_outputs != 1)
         return false;
     for (int i = 0; i < node->n_inputs; i++)
         if (!is_constant(walk, node->inputs[i].node, depth - 1))
@@ -260,7 +260,7 @@ static Status *loosen_all(Draft *draft) {
     Status *status = OK;
     for (size_t i = 0; i < total && !status; i++) {
         Node *node = draft->graph->nodes.p[i];
-        if (node && node->n_controls && is_pure(draft, node))
+        if (node && node->n_controls && is_pure(node))
             status = loosen(&walk, node);
     }
     if (!status)
@@ -275,12 +275,12 @@ Status *pass_control_prune(Draft *draft) {
     size_t n = draft->graph->nodes.n;
     for (size_t i = 0; i < n; i++) {
         Node *node = draft->graph->nodes.p[i];
-        if (node && is_passing(draft, node))
+        if (node && is_passing(node))
             TRY(pass_by(node));
     }
     for (size_t i = 0; i < n; i++) {
         Node *node = draft->graph->nodes.p[i];
-        if (node && is_relay(draft, node))
+        if (node && is_relay(node))
             TRY(bypass(node));
     }
     return loosen_all(draft);

@@ -89,10 +89,10 @@ static Status *merge_into(Node *first, Node *node) {
 }
 
 // Targets are asked for by name, so they stay, but others may merge into none of them either: they aren't in the table.
-static Status *merge_all(Draft *draft, Node **order, size_t n, Node **table, size_t mask) {
+static Status *merge_all(Node **order, size_t n, Node **table, size_t mask) {
     for (size_t i = 0; i < n; i++) {
         Node *node = order[i];
-        if (!may_merge(node) || draft_is_target(draft, node))
+        if (!may_merge(node) || node->is_target)
             continue;
         size_t at = hash_node(node) & mask;
         while (table[at] && !equal(table[at], node))
@@ -115,7 +115,7 @@ Status *pass_cse(Draft *draft) {
     Status *status = order && table ? graph_order(draft->graph, order, &n)
                                     : OUT_OF_MEMORY;
     if (!status)
-        status = merge_all(draft, order, n, table, room - 1);
+        status = merge_all(order, n, table, room - 1);
     free(order);
     free(table);
     return status;

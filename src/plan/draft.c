@@ -19,11 +19,6 @@ void draft_clear(Draft *draft) {
     draft->clusters = NULL;
 }
 
-bool draft_is_target(const Draft *draft, const Node *node) {
-    (void)draft;
-    return node->is_target;
-}
-
 // Whether the op's first type may be that. Asked before a rewrite makes the node: building one of a type that its
 // signature doesn't allow would fail the plan instead of leaving the graph as it is.
 static bool takes_type(const OpType *type, DType dtype) {
@@ -41,9 +36,8 @@ static bool takes_type(const OpType *type, DType dtype) {
 }
 
 // The error of an op that is not registered counts as no.
-bool draft_has_kernel(const Draft *draft, const Node *node, const char *op) {
+bool draft_has_kernel(const Node *node, const char *op) {
     const Device *device = node->placed;
-    (void)draft;
     const OpType *type;
     Status *status = op_type_find(str_of(op), &type);
     DType dtype = binding_dtype(node);

@@ -55,7 +55,7 @@ static bool may_broadcast(const Node *node, int first) {
 
 // The signature must have nothing but its type (and a length): an attribute would change what the op computes, and a
 // step of _Fused has no place for one. float and double only: for these the loops have tiles.
-static bool is_fusible(const Draft *draft, Node *node) {
+static bool is_fusible(Node *node) {
     const Op *op = node_op(node);
     if (!op || !(op->flags & OP_ELEMENTWISE) || node->n_outputs != 1 || node->n_controls || steps_of(node) < 1 ||
         node->type->signature.n_attrs != 1 + (node->type->signature.inputs[0].number_attr >= 0))
@@ -72,7 +72,7 @@ static bool is_fusible(const Draft *draft, Node *node) {
     int64_t count = shape_count(&node->output_shapes[0]);
     if (count >= 0 && count < TUNED_FUSE_LEAST)
         return false;
-    return draft_has_kernel(draft, node, FUSED);
+    return draft_has_kernel(node, FUSED);
 }
 
 // -1 against -1 counts as equal: the kernel broadcasts where they turn out not to be, to the same result. Two different
@@ -133,8 +133,8 @@ static void collect(const Draft *draft, Chain *chain, const Node *node) {
     const Node *root = chain->nodes[0];
     for (int i = node->n_inputs - 1; i >= 0; i--) {
         Node *from = node->inputs[i].node;
-        if (place_of(chain, from) < 0 && is_fusible(draft, from) && only_read_by(chain, from) &&
-            !draft_is_target(draft, from) && may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
+        if (place_of(chain, from) < 0 && is_fusible(from) && only_read_by(chain, from) &&
+            !from->is_target && may_be_equal(&from->output_shapes[0], &root->output_shapes[0]) &&
             from->placed == root->placed && type_of(from) == type_of(root) && add_node(chain, from))
             collect(draft, chain, from);
     }
@@ -203,7 +203,7 @@ Status *pass_fuse(Draft *draft) {
     // Readers first, so that a chain begins at its end.
     for (size_t i = n; !status && i--;) {
         Node *root = order[i];
-        if (root->mark || draft_is_target(draft, root) || !root->uses.n || !is_fusible(draft, root) ||
+        if (root->mark || root->is_target || !root->uses.n || !is_fusible(root) ||
             root->output_types[0] != type_of(root))
             continue;
         Chain chain = {0};

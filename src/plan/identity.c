@@ -21,7 +21,7 @@ static bool may_leave_waiting(const Node *node) {
 }
 
 // An identity that others wait for has a purpose: it is a place in the order.
-static bool has_no_purpose(const Draft *draft, const Node *node) {
+static bool has_no_purpose(const Node *node) {
     const Op *op = node_op(node);
     if (!op || !(op->flags & OP_IDENTITY) || node->n_inputs != 1 || node->n_outputs != 1 ||
         (node->n_controls && !may_leave_waiting(node)) ||
@@ -33,7 +33,7 @@ static bool has_no_purpose(const Draft *draft, const Node *node) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL)
             return false;
-    return !draft_is_target(draft, node);
+    return !node->is_target;
 }
 
 // What it waits for its readers wait for.
@@ -47,7 +47,7 @@ static Status *leave_waiting(const Node *node) {
 Status *pass_identity(Draft *draft) {
     for (size_t i = 0; i < draft->graph->nodes.n; i++) {
         Node *node = draft->graph->nodes.p[i];
-        if (!node || !has_no_purpose(draft, node))
+        if (!node || !has_no_purpose(node))
             continue;
         TRY(leave_waiting(node));
         TRY(graph_replace_output((Output){node, 0}, node->inputs[0]));

@@ -120,9 +120,9 @@ static bool only_merges_read(const Raising *r, const Node *node, const LoopFrame
 // One device, since a list of a body has no place for copies between memories; nothing that blocks or is started, since
 // a step would hold the caller's thread for all iterations; no reference, as updates of one are seen by later reads in
 // an order that only propagation keeps.
-static bool is_ordinary(const Raising *r, const Node *node, const LoopFrame *frame) {
+static bool is_ordinary(const Node *node, const LoopFrame *frame) {
     const Op *op = node_op(node);
-    if (!op || !looped_is_ordinary(node) || op->start || (op->flags & OP_BLOCKS) || draft_is_target(r->draft, node))
+    if (!op || !looped_is_ordinary(node) || op->start || (op->flags & OP_BLOCKS) || node->is_target)
         return false;
     if (!node->placed || !node->placed->type->host || node->placed != frame->cond->placed)
         return false;
@@ -143,23 +143,23 @@ static bool fits(const Raising *r, const Node *node, LoopFrame *frame) {
         for (size_t i = 0; i < node->uses.n && !constant; i++)
             if (node_flow(node->uses.p[i].node) != FLOW_MERGE)
                 return false;
-        return !draft_is_target(r->draft, node);
+        return !node->is_target;
     }
     case FLOW_MERGE:
         frame->variables++;
-        return is_variable(r, node, frame) && !draft_is_target(r->draft, node);
+        return is_variable(r, node, frame) && !node->is_target;
     case FLOW_SWITCH:
-        return is_gate(r, node, frame) && !draft_is_target(r->draft, node);
+        return is_gate(r, node, frame) && !node->is_target;
     case FLOW_NEXT:
-        return only_merges_read(r, node, frame) && !draft_is_target(r->draft, node);
+        return only_merges_read(r, node, frame) && !node->is_target;
     case FLOW_EXIT: {
         Output from = node->inputs[0];
         return node_flow(from.node) == FLOW_SWITCH && from.index == 0 && in_frame(r, from.node, frame);
     }
     case FLOW_LOOP_COND:
-        return !draft_is_target(r->draft, node);
+        return !node->is_target;
     default:
-        return is_ordinary(r, node, frame);
+        return is_ordinary(node, frame);
     }
 }
 

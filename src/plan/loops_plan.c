@@ -29,7 +29,7 @@ static bool is_taken(const Splitting *s, const Node *node, const bool *lasts) {
     bool reads = op && (op->read || (op->flags & OP_READS));
     if (!op || !op->cpu || op->flow != FLOW_NONE || op->start || (op->open && !(op->flags & OP_CACHES)) || op->update ||
         op->replace || !node->n_outputs || !node->n_inputs || (op->flags & (OP_BLOCKS | OP_STATEFUL)) ||
-        draft_is_target(&s->loop->body, node))
+        node->is_target)
         return false;
     if (reads ? s->writes || node->n_controls : node_is_stateful(node))
         return false;

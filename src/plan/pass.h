@@ -76,9 +76,8 @@ FALLIBLE Status *pass_partition(Draft *draft); // copies where an edge crosses m
 FALLIBLE Status *pass_order(Draft *draft, Plan *plan);
 
 // ---- draft.c
-bool draft_is_target(const Draft *draft, const Node *node);
 // Whether the device of the node, which was placed, has a kernel of that op for the node's element type.
-bool draft_has_kernel(const Draft *draft, const Node *node, const char *op);
+bool draft_has_kernel(const Node *node, const char *op);
 // Whether a node that passes its input on takes it to another device, by where both are or, before that is known, by
 // what they ask for.
 bool draft_moves(const Node *node);

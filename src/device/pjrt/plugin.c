@@ -187,9 +187,13 @@ static Status *list_devices(Plugin *plugin) {
     return OK;
 }
 
+static Plugin *plugins;  // those that were tried; they stay: a library that was opened keeps threads
+
 static Status *open_plugin(const char *path, Str options) {
-    Plugin *plugin = calloc(1, sizeof *plugin);  // it stays: a library that was opened keeps threads
+    Plugin *plugin = calloc(1, sizeof *plugin);
     NEED_MEMORY(plugin);
+    plugin->next = plugins;
+    plugins = plugin;
     plugin->type.name = "PJRT";
     TRY(load(plugin, path));
     TRY(open_client(plugin, path, options));

@@ -23,6 +23,7 @@ typedef struct PjrtDevice {
 } PjrtDevice;
 
 struct Plugin {
+    Plugin *next;
     const PjApi *api;
     PjClient *client;
     DeviceType type;           // what is registered: GPU, TPU or PJRT

@@ -13,9 +13,9 @@ enum { MOST_READERS = 4 };  // of a match, the root among them
 
 // The node that alone reads that output of `node`, once; NULL where others do, or wait for it: a fused value isn't
 // there for them any more. `others`: it may have more outputs, which anybody reads.
-static Node *only_reader(const Draft *draft, const Node *node, int output, bool others) {
+static Node *only_reader(const Node *node, int output, bool others) {
     Node *reader = NULL;
-    if ((node->n_outputs != 1 && !others) || draft_is_target(draft, node))
+    if ((node->n_outputs != 1 && !others) || node->is_target)
         return NULL;
     for (size_t i = 0; i < node->uses.n; i++) {
         const Use *use = &node->uses.p[i];
@@ -28,25 +28,25 @@ static Node *only_reader(const Draft *draft, const Node *node, int output, bool 
 }
 
 // Somebody waits for the node itself, not for its value.
-static bool is_waited_for(const Draft *draft, const Node *node) {
+static bool is_waited_for(const Node *node) {
     for (size_t i = 0; i < node->uses.n; i++)
         if (node->uses.p[i].index == CONTROL)
             return true;
-    return draft_is_target(draft, node);
+    return node->is_target;
 }
 
 // The root and what alone reads it, one after another: as many as may join. A target in the middle ends the match, as
 // its own value is asked for; only the last one's stays visible.
-static int collect_readers(const Draft *draft, const Rewrite *rewrite, Node *nodes[MOST_READERS]) {
+static int collect_readers(const Rewrite *rewrite, Node *nodes[MOST_READERS]) {
     Match match = {nodes, 1};
     while (match.n < MOST_READERS) {
-        Node *next = only_reader(draft, nodes[match.n - 1], match.n == 1 ? rewrite->output : 0, match.n == 1);
+        Node *next = only_reader(nodes[match.n - 1], match.n == 1 ? rewrite->output : 0, match.n == 1);
         if (!next || next->n_controls || next->n_outputs != 1 || next->placed != nodes[0]->placed ||
             !rewrite->takes(&match, next))
             break;
         nodes[match.n++] = next;
     }
-    while (match.n > 1 && draft_is_target(draft, nodes[match.n - 1]))
+    while (match.n > 1 && nodes[match.n - 1]->is_target)
         match.n--;
     return match.n;
 }
@@ -132,7 +132,7 @@ static Status *build(const Draft *draft, const Rewrite *rewrite, const Match *ma
 // The result keeps the last reader's shape, and the root's other outputs follow output 0 in their order.
 static Status *fuse_readers(Draft *draft, Node *root, const Rewrite *rewrite) {
     Node *nodes[MOST_READERS] = {root}, *made;
-    Match match = {nodes, collect_readers(draft, rewrite, nodes)};
+    Match match = {nodes, collect_readers(rewrite, nodes)};
     bool good = match.n > 1;
     if (good)
         TRY(is_free(draft, rewrite, &match, &good));
@@ -162,7 +162,7 @@ static bool alone_reads(const Draft *draft, const Node *node, const Node *before
         if (!waits && before->uses.p[i].node != node)
             return false;
     }
-    return readers == 1 && before->n_outputs == 1 && !draft_is_target(draft, before) &&
+    return readers == 1 && before->n_outputs == 1 && !before->is_target &&
            (!waiting || control_may_pass_over(draft, before));
 }
 
@@ -193,7 +193,7 @@ static Status *fuse_producers(Draft *draft, Node *root, const Rewrite *rewrite, 
     if (match.n == 1)
         return OK;
     for (int i = 1; i < match.n; i++)
-        if (is_waited_for(draft, nodes[i]))
+        if (is_waited_for(nodes[i]))
             TRY(control_pass_over(draft, nodes[i]));
     TRY(build(draft, rewrite, &match, &made));
     graph_swap_nodes(root, made);
@@ -208,10 +208,10 @@ static Status *fuse_at(Draft *draft, Node *root) {
     const Rewrite *rewrite;
     bool any = false;
     for (int at = 0; !any && (rewrite = rewrite_next(draft, root, REWRITE_FUSE_PRODUCERS, &at));)
-        if (rewrite_has_kernel(draft, root, rewrite))
+        if (rewrite_has_kernel(root, rewrite))
             TRY(fuse_producers(draft, root, rewrite, &any));
     for (int at = 0; !any && (rewrite = rewrite_next(draft, root, REWRITE_FUSE_READERS, &at));)
-        if (rewrite_has_kernel(draft, root, rewrite))
+        if (rewrite_has_kernel(root, rewrite))
             return fuse_readers(draft, root, rewrite);
     return OK;
 }

@@ -19,8 +19,8 @@ typedef struct {
     VEC(Node *) made;     // a made node's mark is the place of the node it comes before
 } Offers;
 
-static bool is_plain(const Draft *draft, const Node *node) {
-    return !node->type->dynamic && !draft_is_target(draft, node);
+static bool is_plain(const Node *node) {
+    return !node->type->dynamic && !node->is_target;
 }
 
 // Whether the use is of that output's data: what reads only the shape doesn't need it kept.
@@ -30,13 +30,13 @@ static bool reads_data(const Use *use, int output) {
 
 // By when the value is read for the last time; -1: by something that may keep it (a target, a dynamic op, control
 // flow), so computing it again would keep two.
-static int32_t last_read(const Draft *draft, Output value) {
+static int32_t last_read(Output value) {
     int32_t last = 0;
     for (size_t i = 0; i < value.node->uses.n; i++) {
         const Use *use = &value.node->uses.p[i];
         if (!reads_data(use, value.index))
             continue;
-        if (node_flow(use->node) != FLOW_NONE || !is_plain(draft, use->node))
+        if (node_flow(use->node) != FLOW_NONE || !is_plain(use->node))
             return -1;
         last = use->node->mark > last ? use->node->mark : last;
     }
@@ -50,9 +50,9 @@ static int by_place(const void *a, const void *b) {
 
 // The place of the first late reader of output 0: behind the longest time without any, which begins at `*early`. In a
 // training step that is the gap between the forward and the backward readers. 0: there is none.
-static int32_t first_late(const Draft *draft, const Node *node, int32_t *early) {
+static int32_t first_late(const Node *node, int32_t *early) {
     int32_t places[MOST_READERS + 1], n = 0, widest = LEAST_BETWEEN, late = 0;
-    if (last_read(draft, (Output){(Node *)node, 0}) < 0)
+    if (last_read((Output){(Node *)node, 0}) < 0)
         return 0;
     places[n++] = node->mark;
     for (size_t i = 0; i < node->uses.n; i++) {
@@ -103,14 +103,14 @@ static Status *offer(Offers *offers, const Rewrite *rewrite, Node *node, int32_t
 static Status *consider(Offers *offers, Node *node) {
     int at = 0;
     const Rewrite *rewrite = rewrite_next(offers->draft, node, REWRITE_REMATERIALISE, &at);
-    if (!rewrite || !is_plain(offers->draft, node) || !rewrite_has_kernel(offers->draft, node, rewrite) ||
+    if (!rewrite || !is_plain(node) || !rewrite_has_kernel(node, rewrite) ||
         !rewrite->takes(&(Match){&node, 1}, NULL))
         return OK;
-    int32_t early = 0, late = first_late(offers->draft, node, &early);
+    int32_t early = 0, late = first_late(node, &early);
     if (!late || !late_readers_compute(node, late))
         return OK;
     // What it is computed from shall not be kept for it: the last who reads that comes just behind.
-    int32_t place = last_read(offers->draft, node->inputs[0]);
+    int32_t place = last_read(node->inputs[0]);
     place = place < late ? place : late;
     return place - early > LEAST_BETWEEN ? offer(offers, rewrite, node, late, place) : OK;
 }

@@ -16,8 +16,8 @@ const Rewrite *rewrite_next(const Draft *draft, const Node *node, RewriteKind ki
 }
 
 // Asked before matching: what a device can't run must not be made for it.
-bool rewrite_has_kernel(const Draft *draft, const Node *node, const Rewrite *rewrite) {
-    return draft_has_kernel(draft, node, rewrite->op);
+bool rewrite_has_kernel(const Node *node, const Rewrite *rewrite) {
+    return draft_has_kernel(node, rewrite->op);
 }
 
 // The new node is named after the one whose place it takes, so that errors and traces name what the user knows.

@@ -7,7 +7,7 @@
 // comes behind the last.
 const Rewrite *rewrite_next(const Draft *draft, const Node *node, RewriteKind kind, int *at);
 // Whether the node's device has the kernel of the op that the rewrite makes, for the node's element type.
-bool rewrite_has_kernel(const Draft *draft, const Node *node, const Rewrite *rewrite);
+bool rewrite_has_kernel(const Node *node, const Rewrite *rewrite);
 // Begins the node that stands for the match: op, device and a name with that suffix. builder_clear ends it.
 void rewrite_begin(NodeBuilder *builder, const Draft *draft, const Node *root, const Rewrite *rewrite,
                    const char *suffix);

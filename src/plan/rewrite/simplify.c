@@ -40,7 +40,7 @@ Status *pass_simplify(Draft *draft) {
     for (size_t i = 0; i < n; i++) {
         Node *node = draft->graph->nodes.p[i];
         if (node && node->type->rewrites && !node->n_controls && node->n_outputs <= MOST_RESULTS &&
-            !draft_is_target(draft, node))
+            !node->is_target)
             TRY(simplify(draft, node, flows));
     }
     return OK;
