@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -15,22 +16,21 @@
 
 // ---------------------------------------- the file
 
-// All of it, followed by a NUL.
+// All of it, read to where it stays: constants make some models gigabytes.
 // "e": not inherited by a child process of the client.
 static Status *read_file(Arena *arena, const char *path, Str *out) {
     FILE *file = fopen(path, "re");
     NEED(file, code_from_errno(errno), "can't open %s", path);
-    AUTO(text) Text text = {0};
-    char block[65536];
-    size_t n;
-    while ((n = fread(block, 1, sizeof block, file)) > 0)
-        text_add(&text, (Str){block, n});
+    struct stat found;
+    size_t size = fstat(fileno(file), &found) == 0 ? (size_t)found.st_size : 0;
+    char *bytes = arena_alloc(arena, size + 1);
+    size_t n = bytes ? fread(bytes, 1, size, file) : 0;
     bool bad = ferror(file);
     fclose(file);
-    NEED(!bad, DATA_LOSS, "can't read %s", path);
-    char *copy = text.failed ? NULL : arena_copy(arena, text_str(&text).p, text.n);
-    NEED_MEMORY(copy);
-    *out = (Str){copy, text.n};
+    NEED_MEMORY(bytes);
+    NEED(!bad && n == size, DATA_LOSS, "can't read %s", path);
+    bytes[size] = 0;
+    *out = (Str){bytes, size};
     return OK;
 }
 
