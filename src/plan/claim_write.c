@@ -123,9 +123,6 @@ static Status *make_result(Writing *w, Output edge) {
     Node *made;
     TRY(builder_finish(&builder, &made));
     made->placed = w->host;
-    Node **fetches = realloc(part->fetches, ((size_t)part->n_fetches + 1) * sizeof *fetches);
-    NEED_MEMORY(fetches);
-    part->fetches = fetches;
     NEED_MEMORY(vec_push(&w->outputs, edge));
     part->fetches[part->n_fetches++] = made;
     return OK;
@@ -134,9 +131,13 @@ static Status *make_result(Writing *w, Output edge) {
 // What changes a variable has to be done, whether anybody reads it or not.
 static Status *find_ends(Writing *w) {
     Draft *part = w->part;
+    size_t n_outputs = 0;
+    for (size_t i = 0; i < w->c->n; i++)
+        n_outputs += w->c->nodes[i].cluster == w->cluster ? (size_t)w->c->nodes[i].node->n_outputs : 0;
+    part->fetches = calloc(n_outputs + 1, sizeof *part->fetches);
     part->targets = calloc(w->c->n + 1, sizeof *part->targets);
     part->feeds = calloc(w->args.n + 1, sizeof *part->feeds);
-    NEED_MEMORY(part->targets && part->feeds);
+    NEED_MEMORY(part->fetches && part->targets && part->feeds);
     for (size_t i = 0; i < w->c->n; i++) {
         ClaimedNode *member = &w->c->nodes[i];
         if (member->cluster != w->cluster)

@@ -317,8 +317,8 @@ static bool NAME(svd)(void *matrix, int64_t m, int64_t n, double *s, void *ut, i
         NAME(form)(a + 1, n + 1, 1, right, n - 1, 1, vt, n, n, v);
         b.u = ut;
         b.v = vt;
-        b.u_width = m * (int64_t)(sizeof(T) / sizeof(double));
-        b.v_width = n * (int64_t)(sizeof(T) / sizeof(double));
+        b.u_width = m * DOUBLES;
+        b.v_width = n * DOUBLES;
     }
     return bidiagonal_solve(&b);
 }
@@ -361,7 +361,7 @@ static bool NAME(eigen)(void *matrix, int64_t n, double *d, void *vt, void *work
         d[k] = REAL(a[k * n + k]);
     if (vt)
         NAME(form)(a + n, n + 1, n, tau, n - 1, 1, vt, n, n, v);
-    return tridiagonal_solve(d, e, n, vt, n * (int64_t)(sizeof(T) / sizeof(double)));
+    return tridiagonal_solve(d, e, n, vt, n * DOUBLES);
 }
 
 const Orthogonal NAME(orthogonal) = {.qr = NAME(qr), .svd = NAME(svd), .eigen = NAME(eigen)};
