@@ -13,7 +13,8 @@ static const char ABOUT[] =
     "\n"
     "With MODEL, a GraphDef or a SavedModel that has a training step, that is what learns: --data is a file of columns (.npz, "
     ".csv with names in its first line, TFRecords of Examples), or a folder: of IDX files, or of a folder of pictures for each class "
-    "(columns image, the bytes of the files, and label). What it has learned is in --checkpoints.\n"
+    "(columns image, the bytes of the files, and label). Without --data the model feeds itself, from iterators, whose place is kept "
+    "in checkpoints too. What it has learned is in --checkpoints.\n"
     "\n"
     "At the end of the demo stand the curve of loss and accuracy, which classes are confused, and the worst mistakes.\n"
     "\n"
@@ -322,7 +323,7 @@ static int run(int argc, char **argv) {
     if (optind + 1 < argc)
         return misuse(&command_train, "there is nothing to do with '%s': one MODEL is trained", argv[optind + 1]);
     if (!data_given)
-        return misuse(&command_train, "a MODEL needs --data");
+        o.data = NULL;  // the model feeds itself
     m.path = argv[optind];
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);

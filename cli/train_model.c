@@ -50,13 +50,13 @@ static TF_Tensor *copy_of(const TF_Tensor *from) {
 static int next(void *arg, int64_t step, TF_Tensor **values, TF_Status *status) {
     Job *j = arg;
     (void)step;
-    if (j->epoch && j->at >= 0 && !rows_of_batch(j)) {
+    if (j->how->data && j->epoch && j->at >= 0 && !rows_of_batch(j)) {
         j->at = -1;
         return 0;
     }
-    if (!j->epoch || j->at < 0)
+    if (j->how->data && (!j->epoch || j->at < 0))
         begin_epoch(j);
-    int64_t n = rows_of_batch(j);
+    int64_t n = j->how->data ? rows_of_batch(j) : 0;
     for (int i = 0; i < j->n_feeds; i++) {
         int constant = i - (j->n_feeds - j->set.n);
         values[i] = constant >= 0 ? copy_of(j->set.values[constant]) : column_rows(j->columns[i], j->order + j->at, n);
@@ -143,6 +143,10 @@ static int after_step(void *arg, const mr_trainer_progress *progress) {
 static bool add_feed(Job *j, const char *text) {
     char name[512];
     const char *equals = strchr(text, '=');
+    if (!j->how->data) {
+        fail("'%.*s' is fed, but there is no --data", (int)strcspn(text, "="), text);
+        return false;
+    }
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof name) {
         fail("--feed takes NODE=COLUMN, not '%s'", text);
         return false;
@@ -197,12 +201,14 @@ static bool add_fetch(Job *j, const char *name) {
 
 static bool prepare(Job *j) {
     const ModelTraining *w = j->task;
-    if (!model_open(w->path, j->how->threads, &j->model) || !columns_read(j->how->data, &j->data) || !add_feeds(j) ||
-        !add_fetch(j, w->loss))
+    if (!model_open(w->path, j->how->threads, &j->model) || (j->how->data && !columns_read(j->how->data, &j->data)) ||
+        !add_feeds(j) || !add_fetch(j, w->loss))
         return false;
     for (int i = 0; i < w->n_fetches; i++)
         if (!add_fetch(j, w->fetches[i]))
             return false;
+    if (!j->how->data)
+        return true;
     if (j->data.rows < j->how->batch) {
         fail("%s: %lld rows are less than one batch of %lld", j->how->data, (long long)j->data.rows, (long long)j->how->batch);
         return false;
@@ -226,7 +232,7 @@ static bool run(Job *j) {
         init = TF_GraphOperationByName(j->model.graph, "init");
     mr_trainer_options options = {
         .struct_size = sizeof options, .train = train, .init = init, .fetches = j->fetches, .names = j->names,
-        .num_fetches = j->n_fetches, .feeds = j->feeds, .num_feeds = j->n_feeds, .next = next,
+        .num_fetches = j->n_fetches, .feeds = j->feeds, .num_feeds = j->n_feeds, .next = j->how->data || j->n_feeds ? next : NULL,
         .save_position = save_position, .load_position = load_position, .input = j, .after_step = after_step, .hooks = j,
         .folder = j->how->checkpoints, .save_steps = j->how->save_steps, .save_seconds = j->how->save_steps ? 0 : 30,
         .keep = j->how->keep, .logdir = j->how->logdir, .summary_steps = j->how->log_steps, .steps = w->steps,
@@ -234,7 +240,7 @@ static bool run(Job *j) {
     };
     mr_trainer *trainer = done ? mr_trainer_new(j->model.session, &options, status) : NULL;
     done = done && good(status, w->path);
-    if (done && !j->how->json)
+    if (done && !j->how->json && j->how->data)
         print_text(stdout, 2, "%lld rows from %s", (long long)j->data.rows, j->how->data);
     if (done && !j->how->json)
         print_report(trainer);

@@ -266,7 +266,7 @@ MESSAGES = [   # the command line, the exit code, what is said of it
     ("plan none.pb", 1, "millrace: none.pb: No such file or directory"),
     ("plan {model} --fetch lable", 1, "millrace: {model} has no node 'lable'; did you mean 'label'?"),
     ("plan {model} --zzzzzz", 2, "millrace plan: unknown option --zzzzzz; there are --input, --fetch, --target, --dot, --json, --help"),
-    ("train x", 2, "millrace train: a MODEL needs --data"),
+    ("train x", 1, "millrace: x: No such file or directory"),
     ("train --data none", 1, "millrace: none/train-images-idx3-ubyte.gz: No such file or directory (install dataset-fashion-mnist, or name a "
                              "folder of IDX files with --data)"),
     ("train --epochs 0", 2, "millrace train: --epochs takes a number above 0, not '0'"),

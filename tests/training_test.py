@@ -1,7 +1,9 @@
 # training_test — `millrace train` from outside: killed and gone on, and models of others.
 import json
+import os
 import struct
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -117,6 +119,53 @@ def record(**features):
     example = field(1, body)
     length = struct.pack("<Q", len(example))
     return length + crc(length) + example + crc(example)
+
+
+# ---- a model that feeds itself: its iterator's place is in the checkpoint
+
+def listed(name, op, *inputs, types="DT_INT64", shapes="shape { }", **attrs):
+    return node(name, op, *inputs, output_types="list { type: %s }" % types, output_shapes="list { %s }" % shapes, **attrs)
+
+
+def whole(name, value):
+    return constant(name, value, "DT_INT64", "int64_val")
+
+
+FED = LINE[LINE.index('node { name: "zero"'):LINE.index("versions")].replace('node { name: "init" op', 'node { name: "first" op') + "".join([
+    whole("from", 0), whole("to", 200), whole("by", 1), whole("room", 40), whole("seed", 3), whole("times", 4), whole("batch", 8),
+    whole("ahead", 3), constant("drop", "true", "DT_BOOL", "bool_val"), constant("scale", 0.01),
+    listed("range", "RangeDataset", "from", "to", "by"), node("seeds", "DummySeedGenerator"),
+    listed("shuffle", "ShuffleDatasetV3", "range", "room", "seed", "seed", "seeds", reshuffle_each_iteration="b: true"),
+    listed("repeat", "RepeatDataset", "shuffle", "times"),
+    listed("batches", "BatchDatasetV2", "repeat", "batch", "drop", shapes="shape { dim { size: 8 } }"),
+    listed("fetched", "PrefetchDataset", "batches", "ahead", shapes="shape { dim { size: 8 } }"),
+    listed("iterator", "IteratorV2", shared_name='s: ""', container='s: ""', shapes="shape { dim { size: 8 } }"),
+    node("begin", "MakeIterator", "fetched", "iterator"), node("init", "NoOp", "^first", "^begin"),
+    listed("next", "IteratorGetNext", "iterator", shapes="shape { dim { size: 8 } }"),
+    node("number", "Cast", "next", SrcT="type: DT_INT64", DstT="f"), node("x", "Mul", "number", "scale", T="f"),
+    node("y", "Square", "x", T="f"), "versions { producer: 1000 }"])
+
+
+def test_killed_and_gone_on_with_its_own_input(tmp_path):
+    """Shuffled, repeated, batched and prefetched records come as if nothing had happened. MILLRACE_KILLS=20 for more."""
+    (tmp_path / "fed.pbtxt").write_text(FED)
+
+    def words(name, *more):
+        return [COMMAND, "train", tmp_path / "fed.pbtxt", "--threads", "1", "--json", "--logdir", tmp_path / name, "--log-steps", "1", *more]
+    subprocess.run(words("whole"), check=True, stdout=subprocess.DEVNULL)
+    kills, killed = int(os.environ.get("MILLRACE_KILLS", 2)), 0
+    while True:
+        process = subprocess.Popen(words("parts", "--checkpoints", tmp_path / "kept", "--save-steps", "1"), stdout=subprocess.PIPE)
+        if killed == kills:
+            assert process.communicate(timeout=300) and process.returncode == 0
+            break
+        process.stdout.readline()  # the first of its steps is done, and perhaps some more
+        time.sleep(killed % 5 * 0.01)
+        process.kill()
+        process.communicate()
+        killed += 1
+    curve = scalars(tmp_path / "whole")
+    assert curve == scalars(tmp_path / "parts") and len(curve) == 100
 
 
 X = np.linspace(-2, 2, 64).astype(np.float32)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "data/position.h"
 #include "thread/pool.h"
 
 enum { GROWN_MOST = 512 };
@@ -26,6 +28,9 @@ struct Ahead {
     Slot *first, **end;
     int64_t limit, n;    // elements there and on their way
     int calling;         // functions that run
+    int tasks;           // started, and not ended
+    bool paused;         // none is to start
+    Condition ended_task;
     bool starting;       // a task that has not begun
     bool pulling;        // a task is inside the input
     bool waits, woken;   // the input has promised to wake; it has, while a task is inside
@@ -58,6 +63,7 @@ static void ahead_release(Ahead *ahead) {
     }
     source_close(ahead->input);
     dataset_release(ahead->spec.dataset);
+    condition_clear(&ahead->ended_task);
     mutex_clear(&ahead->lock);
     free(ahead);
 }
@@ -77,6 +83,7 @@ Status *ahead_new(const AheadSpec *spec, Source *input, Ahead **out) {
     ahead->limit = spec->limit ? spec->limit : 1;
     ahead->end = &ahead->first;
     mutex_init(&ahead->lock);
+    condition_init(&ahead->ended_task);
     *out = ahead;
     return OK;
 }
@@ -99,7 +106,7 @@ void ahead_close(Ahead *ahead) {
 static bool may_start(Ahead *ahead) REQUIRES(ahead->lock) {
     bool room = ahead->n < ahead->limit;
     ahead->full |= !room;
-    bool may = room && !ahead->closed && !ahead->ended && !ahead->pulling && !ahead->waits && !ahead->starting &&
+    bool may = room && !ahead->paused && !ahead->closed && !ahead->ended && !ahead->pulling && !ahead->waits && !ahead->starting &&
                (!ahead->spec.function || ahead->calling < ahead->spec.calls);
     ahead->starting |= may;
     return may;
@@ -109,6 +116,9 @@ static void work(void *arg);
 
 static void start(Ahead *ahead) {
     ahead_retain(ahead);
+    mutex_lock(&ahead->lock);
+    ahead->tasks++;
+    mutex_unlock(&ahead->lock);
     if (!pool_elastic(work, ahead))
         work(ahead);
 }
@@ -243,7 +253,84 @@ static void work(void *arg) {
     Ahead *ahead = arg;
     for (bool begins = true; work_once(ahead, begins);)
         begins = false;
+    mutex_lock(&ahead->lock);
+    ahead->tasks--;
+    condition_notify_all(&ahead->ended_task);
+    mutex_unlock(&ahead->lock);
     ahead_release(ahead);
+}
+
+// ---- where it stands
+
+enum { LOOK_NS = 20 * 1000 * 1000 };  // at the cancellation, while tasks end
+
+static Status *pause(Ahead *ahead, const StepContext *context) {
+    Status *status = OK;
+    mutex_lock(&ahead->lock);
+    ahead->paused = true;
+    while ((ahead->tasks || ahead->starting) && !status) {
+        (void)condition_wait_until(&ahead->ended_task, &ahead->lock, clock_now() + LOOK_NS);
+        if (context->cancellation)
+            status = cancellation_check(context->cancellation);
+        if (!status && context->deadline != NO_DEADLINE && clock_now() > context->deadline)
+            status = status_new(DEADLINE_EXCEEDED, __FILE__, __LINE__, "the deadline passed before the input paused");
+    }
+    mutex_unlock(&ahead->lock);
+    return status;
+}
+
+static void resume(Ahead *ahead) {
+    mutex_lock(&ahead->lock);
+    ahead->paused = false;
+    bool starts = may_start(ahead);
+    mutex_unlock(&ahead->lock);
+    if (starts)
+        start(ahead);
+}
+
+static Status *position_slot(const Ahead *ahead, Position *p, Slot *slot) {
+    TRY(position_status(p, &slot->status));
+    TRY(position_bool(p, &slot->ends));
+    return position_tuple(p, slot->element, ahead->n_out, ahead->spec.dataset->dtypes);
+}
+
+static Status *load_slots(Ahead *ahead, Position *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        Slot *slot = calloc(1, sizeof *slot + (size_t)slot_width(ahead) * sizeof(Tensor));
+        NEED_MEMORY(slot);
+        slot->done = true;
+        mutex_lock(&ahead->lock);
+        append(ahead, slot);
+        mutex_unlock(&ahead->lock);
+        TRY(position_slot(ahead, p, slot));  // NOLINT(clang-analyzer-unix.Malloc): it is in line
+    }
+    return OK;
+}
+
+// Tasks have paused, so nobody changes what is read here.
+static Status *position_all(Ahead *ahead, Position *p) {
+    int64_t n = ahead->n, limit = ahead->limit;
+    TRY(position_int(p, &n, 0, p->loads ? (int64_t)cursor_left(&p->in) : INT64_MAX));
+    TRY(position_int(p, &limit, 1, INT64_MAX));
+    if (!ahead->spec.limit)  // it has grown
+        ahead->limit = limit;
+    TRY(position_bool(p, &ahead->ended));
+    if (p->loads)
+        TRY(load_slots(ahead, p, n));
+    for (Slot *slot = ahead->first; slot && !p->loads; slot = slot->next)
+        TRY(position_slot(ahead, p, slot));
+    return position_pass(p, ahead->input);
+}
+
+Status *ahead_position(Ahead *ahead, Position *p) {
+    Status *status = pause(ahead, p->context);
+    if (!status)
+        status = position_all(ahead, p);
+    if (p->loads)
+        ahead->paused = false;  // nobody has asked for an element yet
+    else
+        resume(ahead);
+    return status;
 }
 
 // ---- the consumer

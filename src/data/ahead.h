@@ -20,5 +20,7 @@ typedef struct {
 FALLIBLE Status *ahead_new(const AheadSpec *spec, Source *input, Ahead **out);
 // Nobody asks any more: what is on its way is thrown away when it comes. May be NULL.
 void ahead_close(Ahead *ahead);
+// Where it stands, once its tasks have paused: what is there, and where the input stands. While its consumer is held back.
+FALLIBLE Status *ahead_position(Ahead *ahead, Position *p);
 // As a source's `next`.
 FALLIBLE Status *ahead_next(Ahead *ahead, const Pull *pull, Tensor *out, Pulled *how);

@@ -14,6 +14,7 @@ typedef struct Dataset Dataset;
 typedef struct DatasetType DatasetType;
 typedef struct Source Source;
 typedef struct Pull Pull;
+typedef struct Position Position;
 
 enum {
     DATASET_DEPTH = 1000,        // datasets of datasets, and sources within sources; a level takes some 300 bytes of stack
@@ -67,6 +68,9 @@ struct DatasetType {
     // `out` has room for the dataset's components, and is written only where an element comes.
     Status *(*next)(Source *source, const Pull *pull, Tensor *out, Pulled *how);
     void (*close)(Source *source);  // the input is closed afterwards; NULL for nothing
+    // Where a source stands (position.h). NULL: where its input does, if it has a struct of its own, nobody can tell.
+    Status *(*position)(Source *source, Position *p);
+    Status *(*shared)(const Dataset *dataset, Position *p);  // what passes have in common; NULL: nothing
 };
 
 // What the sources of one pass share, and what goes on in the background for them. Counted: tasks hold references.

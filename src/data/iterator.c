@@ -75,15 +75,42 @@ Status *iterator_set(Iterator *iterator, const Dataset *dataset, const StepConte
     return OK;
 }
 
-Status *iterator_puller(Iterator *iterator, Puller **out) {
+static Puller *find_puller(Iterator *iterator) {
     mutex_lock(&iterator->lock);
     Puller *puller = iterator->puller ? puller_retain(iterator->puller) : NULL;
     mutex_unlock(&iterator->lock);
+    return puller;
+}
+
+Status *iterator_puller(Iterator *iterator, Puller **out) {
+    Puller *puller = find_puller(iterator);
     NEED(puller, FAILED_PRECONDITION,
          "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer "
          "operation for this iterator before getting the next element.");
     *out = puller;
     return OK;
+}
+
+Status *iterator_save(Iterator *iterator, const StepContext *context, Text *out) {
+    Puller *puller = find_puller(iterator);
+    NEED(puller, FAILED_PRECONDITION,
+         "Save() failed because the iterator has not been initialized. Ensure that you have run the initializer operation "
+         "for this iterator before saving it.");
+    Status *status = puller_save(puller, context, out);
+    puller_release(puller);
+    return status;
+}
+
+Status *iterator_load(Iterator *iterator, const StepContext *context, Str bytes) {
+    Puller *old = find_puller(iterator), *puller = NULL;
+    NEED(old, FAILED_PRECONDITION,
+         "Restore() failed because the iterator has not been initialized. Ensure that you have run the initializer "
+         "operation for this iterator before restoring it.");
+    Status *status = puller_load(puller_dataset(old), context, bytes, &puller);
+    puller_release(old);
+    if (!status)
+        swap(iterator, puller);
+    return status;
 }
 
 void iterator_reset(Iterator *iterator) {

@@ -23,5 +23,8 @@ FALLIBLE Status *iterator_check(const Iterator *iterator, const Node *node);
 FALLIBLE Status *iterator_set(Iterator *iterator, const Dataset *dataset, const StepContext *context);
 // Retained. FAILED_PRECONDITION: it is not initialized.
 FALLIBLE Status *iterator_puller(Iterator *iterator, Puller **out);
+// Where it stands, and back there, over the dataset that it was initialized with. FAILED_PRECONDITION: it is not.
+FALLIBLE Status *iterator_save(Iterator *iterator, const StepContext *context, Text *out);
+FALLIBLE Status *iterator_load(Iterator *iterator, const StepContext *context, Str bytes);
 // It is not initialized any more.
 void iterator_reset(Iterator *iterator);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "data/position.h"
 #include "kernel/call.h"
 #include "thread/pool.h"
 
@@ -25,6 +27,8 @@ struct Puller {
     Mutex lock;                  // guards what follows
     Request *first;
     bool driven, waits;          // somebody drives; the source has promised to wake
+    int held;                    // by those who save: nobody is to drive
+    Condition rests;             // nobody drives any more
     bool woken;                  // it has, while somebody drives
     bool left;                   // by its owner
     int users;                   // that may ask for an element yet
@@ -38,6 +42,7 @@ static void puller_free(Puller *puller) {
     source_close(puller->source);
     pipeline_release(puller->pipeline);
     free(puller->element);
+    condition_clear(&puller->rests);
     mutex_clear(&puller->lock);
     free(puller);
 }
@@ -97,8 +102,10 @@ Status *puller_new(const Dataset *dataset, const StepContext *context, Puller **
     NEED_MEMORY(puller);
     atomic_init(&puller->references, 1);
     mutex_init(&puller->lock);
+    condition_init(&puller->rests);
     Status *status = pipeline_new(context->caller ? context->caller->background : NULL, &puller->pipeline);
     if (status) {
+        condition_clear(&puller->rests);
         mutex_clear(&puller->lock);
         free(puller);
         return status;
@@ -189,8 +196,9 @@ static bool settle(Puller *puller, Request *request, const Status *status, Pulle
 static bool serve(Puller *puller) {
     mutex_lock(&puller->lock);
     Request *request = puller->first;
-    if (!request || puller->waits) {
+    if (!request || puller->waits || puller->held) {
         puller->driven = false;
+        condition_notify_all(&puller->rests);
         mutex_unlock(&puller->lock);
         return false;
     }
@@ -227,7 +235,7 @@ static void wake(void *arg) {
     mutex_lock(&puller->lock);
     puller->woken = true;
     puller->waits = false;
-    bool mine = !puller->driven && puller->first;
+    bool mine = !puller->driven && !puller->held && puller->first;
     puller->driven |= mine;
     mutex_unlock(&puller->lock);
     if (mine)
@@ -240,8 +248,9 @@ static void wake(void *arg) {
 static void drive_once(Puller *puller) {
     if (serve(puller)) {
         mutex_lock(&puller->lock);
-        bool more = puller->first && !puller->waits;
+        bool more = puller->first && !puller->waits && !puller->held;
         puller->driven = more;
+        condition_notify_all(&puller->rests);
         mutex_unlock(&puller->lock);
         if (more) {
             drive_elsewhere(puller);
@@ -267,7 +276,7 @@ void puller_next(Puller *puller, const StepContext *context, PullerDone *done, v
     mutex_lock(&puller->lock);
     request->cancelled |= late;
     late = request->cancelled;
-    bool mine = !late && !puller->driven && !puller->waits;
+    bool mine = !late && !puller->driven && !puller->waits && !puller->held;
     if (!late) {
         Request **end = &puller->first;
         while (*end)
@@ -283,4 +292,64 @@ void puller_next(Puller *puller, const StepContext *context, PullerDone *done, v
         drive_once(puller);
     else
         let_go(puller);
+}
+
+// ---- where it stands
+
+enum { LOOK_NS = 20 * 1000 * 1000 };  // at the cancellation, while somebody drives
+
+// From then on, on success, nobody is inside the source.
+static Status *hold_back(Puller *puller, const StepContext *context) {
+    Status *status = OK;
+    mutex_lock(&puller->lock);
+    puller->held++;
+    while (puller->driven && !status) {
+        (void)condition_wait_until(&puller->rests, &puller->lock, clock_now() + LOOK_NS);
+        if (context->cancellation)
+            status = cancellation_check(context->cancellation);
+        if (!status && context->deadline != NO_DEADLINE && clock_now() > context->deadline)
+            status = status_new(DEADLINE_EXCEEDED, __FILE__, __LINE__, "the deadline passed before the iterator rested");
+    }
+    if (!status)
+        puller->driven = true;  // as one who drives, but gives nothing
+    mutex_unlock(&puller->lock);
+    return status;
+}
+
+// Those who asked meanwhile are served, by another thread.
+static void let_go_on(Puller *puller, bool drove) {
+    mutex_lock(&puller->lock);
+    puller->held--;
+    if (drove)
+        puller->driven = false;
+    condition_notify_all(&puller->rests);
+    bool mine = !puller->held && !puller->driven && puller->first && !puller->waits;
+    puller->driven |= mine;
+    mutex_unlock(&puller->lock);
+    if (mine)
+        drive_elsewhere(hold(puller));
+}
+
+Status *puller_save(Puller *puller, const StepContext *context, Text *out) {
+    Position position = {.out = out, .context = context};
+    Status *status = hold_back(puller, context);
+    bool drove = !status;
+    if (!status)
+        status = position_pass(&position, puller->source);
+    let_go_on(puller, drove);
+    return status;
+}
+
+Status *puller_load(const Dataset *dataset, const StepContext *context, Str bytes, Puller **out) {
+    Puller *puller;
+    TRY(puller_new(dataset, context, &puller));
+    Position position = {.loads = true, .in = cursor_of(bytes.p, bytes.n), .context = context};
+    Status *status = position_pass(&position, puller->source);
+    if (!status && cursor_left(&position.in))
+        status = status_new(DATA_LOSS, __FILE__, __LINE__, "the state of the iterator is damaged: it is too long");
+    if (status)
+        puller_leave(puller);
+    else
+        *out = puller;
+    return status;
 }

@@ -21,3 +21,9 @@ typedef void PullerDone(void *arg, Status *status, Tensor *element);
 // The next element. `done` is called exactly once, with no lock held, before this returns or later on another thread. The
 // context is that of a step that does not end before. CANCELLED, DEADLINE_EXCEEDED, or what the sources say.
 void puller_next(Puller *puller, const StepContext *context, PullerDone *done, void *arg);
+
+// Where the pass stands (position.h), once nobody is inside its sources; who asks for an element meanwhile waits for it.
+// CANCELLED, DEADLINE_EXCEEDED; UNIMPLEMENTED where a source can't say.
+FALLIBLE Status *puller_save(Puller *puller, const StepContext *context, Text *out);
+// A pass that stands there. One reference, the owner's. DATA_LOSS; INVALID_ARGUMENT for a position in another dataset.
+FALLIBLE Status *puller_load(const Dataset *dataset, const StepContext *context, Str bytes, Puller **out);

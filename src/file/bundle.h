@@ -5,6 +5,7 @@
 // renamed. Where a checkpoint has the name already, the new data goes under names of its own, and the old data goes
 // when the new index is in place.
 #pragma once
+#include "base/map.h"
 #include "file/slice.h"
 #include "file/sstable.h"
 #include "proto/messages.h"
@@ -50,6 +51,7 @@ typedef struct {
     DiskWriter data;
     int32_t n_shards, replaced;   // data files, all but the first empty; those of the checkpoint that was there
     VEC(BundleItem) items;
+    Map places;                   // of the items by key: place + 1
     Arena arena;
 } BundleWriter;
 

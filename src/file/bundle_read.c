@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/cursor.h"
 #include "file/bundle.h"
+#include "file/bundle_variant.h"
 #include "file/crc32c.h"
 #include "proto/tensor_proto.h"
 
@@ -180,14 +181,22 @@ static Status *parse_strings(Str bytes, const BundleEntry *at, Str name, const T
     return OK;
 }
 
-static Status *read_strings(BundleReader *reader, const BundleEntry *at, Str name, Str file, Tensor *out) {
+static Status *parse_variants(Str bytes, const BundleEntry *at, Str name, const Tensor *tensor) {
+    uint32_t crc;
+    TRY(bundle_variant_read(bytes, name, tensor, &crc));
+    return check_sum(crc, at->entry, name);
+}
+
+// Strings and variants.
+static Status *read_parsed(BundleReader *reader, const BundleEntry *at, Str name, Str file, Tensor *out) {
     const BundleEntryProto *entry = at->entry;
     AUTO(text) Text bytes = {0};
     AUTO(tensor) Tensor tensor = {0};
     NEED_MEMORY(text_reserve(&bytes, (size_t)entry->size));
     TRY(disk_read_at(reader->files[entry->shard_id], (uint64_t)entry->offset, bytes.p, (size_t)entry->size, file));
-    TRY(tensor_new(DT_string, at->shape, &tensor));
-    TRY(parse_strings((Str){bytes.p, (size_t)entry->size}, at, name, &tensor));
+    TRY(tensor_new(at->dtype, at->shape, &tensor));
+    Str all = {bytes.p, (size_t)entry->size};
+    TRY(at->dtype == DT_string ? parse_strings(all, at, name, &tensor) : parse_variants(all, at, name, &tensor));
     *out = tensor_retain(&tensor);
     return OK;
 }
@@ -202,8 +211,8 @@ static Status *open_entry(BundleReader *reader, Str name, const BundleEntry *at,
              (uint64_t)entry->size <= size - (uint64_t)entry->offset,
          OUT_OF_RANGE, "Read less bytes than requested: '%.*s' lies outside the file %.*s", STR_ARGS(name),
          STR_ARGS(text_str(file)));
-    if (at->dtype == DT_string) {
-        NEED(shape_count(&at->shape) <= entry->size, DATA_LOSS, "'%.*s' has fewer strings than its shape %s says",
+    if (at->dtype == DT_string || at->dtype == DT_variant) {
+        NEED(shape_count(&at->shape) <= entry->size, DATA_LOSS, "'%.*s' has fewer elements than its shape %s says",
              STR_ARGS(name), shape_text(&at->shape));
         return OK;
     }
@@ -218,8 +227,8 @@ static Status *open_entry(BundleReader *reader, Str name, const BundleEntry *at,
 static Status *read_entry(BundleReader *reader, Str name, const BundleEntry *at, Tensor *out) {
     AUTO(text) Text file = {0};
     TRY(open_entry(reader, name, at, &file));
-    return at->dtype == DT_string ? read_strings(reader, at, name, text_str(&file), out)
-                                  : read_plain(reader, at, name, text_str(&file), out);
+    return dtype_is_plain(at->dtype) ? read_plain(reader, at, name, text_str(&file), out)
+                                     : read_parsed(reader, at, name, text_str(&file), out);
 }
 
 // ---- slices

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "file/bundle.h"
+#include "file/bundle_variant.h"
 #include "file/crc32c.h"
 #include "proto/tensor_proto.h"
 
@@ -108,15 +109,21 @@ void bundle_writer_drop(BundleWriter *writer) {
     disk_writer_drop(&writer->data);
     text_clear(&writer->prefix);
     vec_clear(&writer->items);
+    map_clear(&writer->places);
     arena_clear(&writer->arena);
     *writer = (BundleWriter){.data = DISK_WRITER_NONE};
 }
 
 static BundleItem *item_of(BundleWriter *writer, Str key) {
-    for (size_t i = 0; i < writer->items.n; i++)
-        if (str_equal(writer->items.p[i].key, key))
-            return &writer->items.p[i];
-    return NULL;
+    uintptr_t place = (uintptr_t)map_find(&writer->places, key);
+    return place ? &writer->items.p[place - 1] : NULL;
+}
+
+// The item's key lives as long as the writer.
+static Status *add_item(BundleWriter *writer, BundleItem item) {
+    NEED_MEMORY(vec_push(&writer->items, item));
+    NEED_MEMORY(map_set(&writer->places, item.key, (void *)(uintptr_t)writer->items.n));
+    return OK;
 }
 
 static void add_varint(Text *text, uint64_t value) {
@@ -151,9 +158,15 @@ static Status *write_strings(DiskWriter *data, const Tensor *tensor, uint32_t *o
     return OK;
 }
 
+static Status *write_variants(DiskWriter *data, const Tensor *tensor, uint32_t *out_crc) {
+    AUTO(text) Text bytes = {0};
+    TRY(bundle_variant_write(tensor, &bytes, out_crc));
+    return bytes.n ? disk_write(data, bytes.p, bytes.n) : OK;
+}
+
 // Writes the tensor behind the others and adds its entry; `key` is copied.
 static Status *add(BundleWriter *writer, Str key, const Tensor *tensor) {
-    NEED(tensor->dtype == DT_string || dtype_is_plain(tensor->dtype), UNIMPLEMENTED,
+    NEED(tensor->dtype == DT_string || tensor->dtype == DT_variant || dtype_is_plain(tensor->dtype), UNIMPLEMENTED,
          "a tensor of type %s can't be saved", dtype_name(tensor->dtype));
     BundleItem item = {.key = str_copy(&writer->arena, key)};
     NEED_MEMORY(item.key.p);
@@ -163,6 +176,8 @@ static Status *add(BundleWriter *writer, Str key, const Tensor *tensor) {
     uint32_t crc = 0;
     if (tensor->dtype == DT_string) {
         TRY(write_strings(&writer->data, tensor, &crc));
+    } else if (tensor->dtype == DT_variant) {
+        TRY(write_variants(&writer->data, tensor, &crc));
     } else {
         size_t bytes = tensor_bytes(tensor);
         if (bytes)
@@ -171,8 +186,7 @@ static Status *add(BundleWriter *writer, Str key, const Tensor *tensor) {
     }
     item.entry.size = (int64_t)writer->data.written - item.entry.offset;
     item.entry.crc32c = crc32c_mask(crc);
-    NEED_MEMORY(vec_push(&writer->items, item));
-    return OK;
+    return add_item(writer, item);
 }
 
 Status *bundle_add(BundleWriter *writer, Str name, const Tensor *tensor) {
@@ -189,7 +203,7 @@ static Status *whole_item(BundleWriter *writer, Str name, const Shape *whole, DT
         fresh.entry.dtype = (int32_t)dtype;
         NEED_MEMORY(fresh.key.p);
         TRY(shape_to_proto(&writer->arena, whole, &fresh.entry.shape));
-        NEED_MEMORY(vec_push(&writer->items, fresh));
+        TRY(add_item(writer, fresh));
         item = &vec_last(&writer->items);
     } else {
         Shape shape;

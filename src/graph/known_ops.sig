@@ -155,7 +155,6 @@ DeleteRpcFutureResource(handle: resource, deleter: variant); stateful
 DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64; T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool; output_type: {int32, int64, float, double}
 DenseToCSRSparseMatrix(dense_input: T, indices: int64) -> sparse_output: variant; T: {float, double, complex64, complex128}
 DenseToSparseBatchDataset(input_dataset: variant, batch_size: int64, row_shape: int64) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1
-DeserializeIterator(resource_handle: resource, serialized: variant); stateful
 DeviceIndex() -> index: int32; device_names: list(string); stateful
 DirectedInterleaveDataset(selector_input_dataset: variant, data_input_datasets: N * variant) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= 1; stop_on_empty_dataset: bool = false
 DistributedSave(dataset: variant, directory: string, address: string); metadata: string = ""; stateful
@@ -448,7 +447,6 @@ SdcaOptimizerV2(sparse_example_indices: num_sparse_features * int64, sparse_feat
 SdcaShrinkL1(weights: ref num_features * float); num_features: int >= 0; l1: float; l2: float
 Send(tensor: T); T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false; stateful
 SendTPUEmbeddingGradients(inputs: N * float, learning_rates: NN * float); N: int >= 1; NN: int >= 0 = 0; config: string; stateful
-SerializeIterator(resource_handle: resource) -> serialized: variant; external_state_policy: int = 0; stateful
 SetStatsAggregatorDataset(input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string) -> handle: variant; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; stateful
 ShutdownDistributedTPU(); stateful
 ShutdownTPUSystem() -> success: bool; stateful

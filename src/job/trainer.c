@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "file/summary.h"
 #include "graph/graph_def.h"
+#include "job/iterators.h"
 #include "run/trace.h"
 #include "session/step_stats.h"
 
@@ -23,6 +24,7 @@
 struct Trainer {
     TrainerOptions options;
     GraphVariables variables;
+    GraphIterators iterators;
     Saver *saver;           // NULL: no checkpoints
     EventWriter *events;    // NULL: no events
     Text report;
@@ -77,13 +79,14 @@ static Status *add_counters(const Trainer *t, NamedTensors *list) {
     return OUT_OF_MEMORY;
 }
 
-static Status *collect(const Trainer *t, NamedTensors *list) {
+static Status *collect(Trainer *t, NamedTensors *list) {
     AUTO(text) Text states = {0};
     AUTO(text) Text position = {0};
     TRY(variables_read(&t->variables, t->options.session, list));
     TRY(add_counters(t, list));
     TRY(session_save_states(t->options.session, &states));
     TRY(add_text(list, KEY_STATES, &states));
+    TRY(iterators_read(&t->iterators, t->options.session, list));
     if (!t->options.save_position)
         return OK;
     TRY(t->options.save_position(t->options.input, &position));
@@ -129,6 +132,7 @@ static Status *read_state(Trainer *t, BundleReader *reader) {
     TRY(read_tensor(reader, KEY_STEP, DT_int64, COUNTERS, &counters));
     TRY(read_tensor(reader, KEY_STATES, DT_string, 1, &states));
     TRY(session_load_states(t->options.session, tstring_str(states.data)));
+    TRY(iterators_restore(&t->iterators, t->options.session, reader));
     if (t->options.load_position) {
         TRY(read_tensor(reader, KEY_INPUT, DT_string, 1, &position));
         TRY(t->options.load_position(t->options.input, tstring_str(position.data)));
@@ -334,6 +338,13 @@ static Status *advance(Trainer *t, TrainerEnd *end) {
     }
     Status *status = do_step(t);
     drop_feeds(t);
+    bool feeds_itself = !o->next || t->iterators.list.n;
+    if (feeds_itself && status_code(status) == OUT_OF_RANGE) {  // its own input is over
+        status_free(status);
+        t->epoch++;
+        *end = END_EPOCHS;
+        return OK;
+    }
     TRY(status_prefix(status, "step %" PRId64, t->step + (status != OK)));
     judge(t);
     TrainerProgress progress = progress_of(t);
@@ -388,6 +399,8 @@ static Status *open_trainer(Trainer *t) {
     if (o->graph_lock)
         mutex_lock(o->graph_lock);
     Status *status = variables_open(o->graph, &t->variables);
+    if (!status)
+        status = iterators_open(o->graph, &t->iterators);
     if (o->graph_lock)
         mutex_unlock(o->graph_lock);
     TRY(status);
@@ -420,6 +433,7 @@ void trainer_free(Trainer *t) {
     saver_free(t->saver);
     event_writer_free(t->events);
     variables_clear(&t->variables);
+    iterators_clear(&t->iterators);
     text_clear(&t->report);
     arena_clear(&t->arena);
     free(t);

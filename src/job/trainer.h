@@ -2,7 +2,8 @@
 // moment and go on as if it had not been.
 //
 // A checkpoint holds the variables, how many steps were done, where the nodes' random streams are, and where the input
-// is. With one budget of threads the losses after a restart are, bit for bit, those of a run that never stopped.
+// is: the caller's, and the graph's own iterators. With one budget of threads the losses after a restart are, bit for bit,
+// those of a run that never stopped.
 #pragma once
 #include "file/event_writer.h"
 #include "job/saver.h"
@@ -38,7 +39,8 @@ typedef struct {
     Output summary;             // a serialized Summary, fetched every summary_steps; {NULL}: none
 
     // The values of a step's feeds, with references that the trainer takes over; `out_end` true instead: a pass over the
-    // data has ended, and the next call begins another. NULL where nothing is fed: there is one pass then.
+    // data has ended, and the next call begins another. NULL where nothing is fed: there is one pass then, and a step that is
+    // out of range ends it.
     Status *(*next)(void *arg, int64_t step, Tensor *values, bool *out_end);
     // Where the input is, as bytes; and back there. Both or neither.
     Status *(*save_position)(void *arg, Text *out);

@@ -7,7 +7,7 @@
 
 #include <fnmatch.h>
 
-#include "graph/build.h"
+#include "job/save_node.h"
 
 // ---- finding
 
@@ -20,33 +20,17 @@ static bool is_variable(const Node *node) {
            (is_resource(node) || dtype_is_ref(node->output_types[0]));
 }
 
-static Status *add_node(Graph *graph, const char *op, Str variable, const char *end, const Output *inputs, int n,
-                        const AttrEntry *attrs, int n_attrs, Node **out) {
-    AUTO(text) Text wanted = {0};
-    Str name;
-    text_format(&wanted, "save/%.*s/%s", STR_ARGS(variable), end);
-    NEED_MEMORY(!wanted.failed);
-    TRY(graph_unique_name(graph, text_str(&wanted), &name));
-    AUTO(builder) NodeBuilder builder;
-    builder_init(&builder, graph, str_of(op), name);
-    for (int i = 0; i < n; i++)
-        builder_input(&builder, inputs[i]);
-    for (int i = 0; i < n_attrs; i++)
-        builder_attr(&builder, attrs[i].name, &attrs[i].value);
-    return builder_finish(&builder, out);
-}
-
 static Status *open_one(Graph *graph, GraphVariable *v) {
     Node *node;
     AttrEntry dtype = {STR("dtype"), ATTR_OF_TYPE(v->dtype)};
     Output handle = {v->node, 0};
     bool resource = is_resource(v->node);
-    TRY(add_node(graph, resource ? "ReadVariableOp" : "Identity", v->name, "read", &handle, 1, &dtype, resource, &node));
+    TRY(save_node_add(graph, resource ? "ReadVariableOp" : "Identity", v->name, "read", &handle, 1, &dtype, resource, &node));
     v->read = (Output){node, 0};
-    TRY(add_node(graph, "Placeholder", v->name, "value", NULL, 0, &dtype, 1, &node));
+    TRY(save_node_add(graph, "Placeholder", v->name, "value", NULL, 0, &dtype, 1, &node));
     v->value = (Output){node, 0};
     Output inputs[] = {handle, v->value};
-    return add_node(graph, resource ? "AssignVariableOp" : "Assign", v->name, "assign", inputs, 2, NULL, 0, &v->assign);
+    return save_node_add(graph, resource ? "AssignVariableOp" : "Assign", v->name, "assign", inputs, 2, NULL, 0, &v->assign);
 }
 
 static Status *find_all(const Graph *graph, GraphVariables *out) {

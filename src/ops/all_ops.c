@@ -122,7 +122,8 @@
     X(ReduceDataset) X(DatasetToSingleElement) X(Iterator) X(IteratorV2) X(AnonymousIterator) X(AnonymousIteratorV2) \
     X(AnonymousIteratorV3) X(DeleteIterator) X(MakeIterator) X(OneShotIterator) X(IteratorGetNext) \
     X(IteratorGetNextSync) X(IteratorGetNextAsOptional) X(IteratorToStringHandle) X(IteratorFromStringHandle) \
-    X(IteratorFromStringHandleV2) X(IteratorGetDevice) X(DatasetCardinality) X(OptionalFromValue) X(OptionalNone) \
+    X(IteratorFromStringHandleV2) X(IteratorGetDevice) X(SerializeIterator) \
+    X(DeserializeIterator) X(DatasetCardinality) X(OptionalFromValue) X(OptionalNone) \
     X(OptionalHasValue) X(OptionalGetValue) \
     X(TakeDataset) X(SkipDataset) X(RepeatDataset) X(ShardDataset) X(ConcatenateDataset) X(ZipDataset) X(OptionsDataset) \
     X(ModelDataset) X(FinalizeDataset) X(NonSerializableDataset) X(OptimizeDataset) X(OptimizeDatasetV2) \

@@ -369,6 +369,14 @@ size_t tensor_proto_listed(const TensorProto *proto, DType dtype) {
 
 // ---------------------------------------- bytes
 
+static Status *serialize(Arena *arena, const Tensor *tensor, TensorProto *proto, Text *out) {
+    proto->dtype = (int32_t)tensor->dtype;
+    TRY(shape_to_proto(arena, &tensor->shape, &proto->tensor_shape));
+    TRY(PROTO_ENCODE(TensorProto, proto, out));
+    NEED_MEMORY(!out->failed);
+    return OK;
+}
+
 Status *tensor_serialize(const Tensor *tensor, Text *out) {
     AUTO(arena) Arena arena = {0};
     TensorProto proto = {0};
@@ -376,11 +384,33 @@ Status *tensor_serialize(const Tensor *tensor, Text *out) {
         proto.tensor_content = (Str){tensor->data, tensor_bytes(tensor)};
     else
         TRY(tensor_to_value_list(&arena, tensor, &proto));
-    proto.dtype = (int32_t)tensor->dtype;
-    TRY(shape_to_proto(&arena, &tensor->shape, &proto.tensor_shape));
-    TRY(PROTO_ENCODE(TensorProto, &proto, out));
-    NEED_MEMORY(!out->failed);
-    return OK;
+    return serialize(&arena, tensor, &proto, out);
+}
+
+// All lengths as varints, then all bytes.
+static void write_string_content(const Tensor *tensor, Text *out) {
+    const TString *from = tensor->data;
+    int64_t n = tensor_count(tensor);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t length = tstring_str(&from[i]).n;
+        for (; length >= 128; length >>= 7)
+            text_char(out, (char)(length | 128));
+        text_char(out, (char)length);
+    }
+    for (int64_t i = 0; i < n; i++)
+        text_add(out, tstring_str(&from[i]));
+}
+
+Status *tensor_serialize_content(const Tensor *tensor, Text *out) {
+    if (dtype_kind(tensor->dtype) != KIND_STRING)
+        return tensor_serialize(tensor, out);
+    AUTO(arena) Arena arena = {0};
+    AUTO(text) Text content = {0};
+    TensorProto proto = {0};
+    write_string_content(tensor, &content);
+    NEED_MEMORY(!content.failed);
+    proto.tensor_content = text_str(&content);
+    return serialize(&arena, tensor, &proto, out);
 }
 
 Status *tensor_parse(Str bytes, Tensor *out) {

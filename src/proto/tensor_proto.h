@@ -30,6 +30,8 @@ FALLIBLE Status *tensor_to_proto(Arena *arena, const Tensor *tensor, TensorProto
 FALLIBLE Status *tensor_to_value_list(Arena *arena, const Tensor *tensor, TensorProto *out);
 // The serialized message, its numbers as they lie and its strings one by one; and a tensor from one.
 FALLIBLE Status *tensor_serialize(const Tensor *tensor, Text *out);
+// As that, with the strings in `tensor_content`, too: the other of the two forms that TensorFlow writes.
+FALLIBLE Status *tensor_serialize_content(const Tensor *tensor, Text *out);
 FALLIBLE Status *tensor_parse(Str bytes, Tensor *out);
 // How many elements of that type stand in their list.
 size_t tensor_proto_listed(const TensorProto *proto, DType dtype);

@@ -31,8 +31,26 @@ def pipeline(op, n, label="", initializable=None, after=2):
             @script(op, label="%s %s" % (label or make.__name__, "initializable" if init else "one shot"))
             def build(tf, init=init):
                 return run_to_end(tf, make(tf), n, after, init)
+        if after == 2:
+            for at in sorted({min(1, n), n // 2}):
+                @script("SerializeIterator", label="%s %s at %d" % (op, label or make.__name__, at))
+                def resumed(tf, at=at):
+                    return save_and_restore(tf, make(tf), n, at)
         return make
     return declare
+
+
+def save_and_restore(tf, dataset, n, at):
+    """`at` elements, the state into a queue (closed, so that nobody waits where there is none), the rest and the end, back to the
+    state, the rest and the end again."""
+    iterator = tf.data.make_initializable_iterator(dataset)
+    element = tf.nest.flatten(iterator.get_next(), expand_composites=True)
+    queue = tf.queue.FIFOQueue(2, [tf.variant])
+    saved = queue.enqueue([tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource)])
+    restored = tf.raw_ops.DeserializeIterator(resource_handle=iterator._iterator_resource, serialized=queue.dequeue())
+    step, end = (element, {}, []), (element, {}, [], END)
+    return ([([], {}, [iterator.initializer])] + [step] * at + [([], {}, [saved]), ([], {}, [queue.close()])] + [step] * (n - at) + [end, ([], {}, [restored])]
+            + [step] * (n - at) + [end])
 
 
 def data(tf):

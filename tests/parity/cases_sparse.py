@@ -45,6 +45,15 @@ for word in ("nan", "inf", "-inf"):
     case("SparseReduceSum", *a, ints(1), const=(), label=word)
     case("SparseReduceMax", *a, ints(1), const=(), label=word)
     case("SparseDenseCwiseMul", *a, np.zeros((4,), f32), const=(), label=word)
+for threshold in (2**53 + 1, 2**53, 1, -2**63):
+    place = np.array([[0], [1]], i64)
+    case("SparseAdd", place, np.array([2**53, -2**63], i64), ints(2, dtype=i64), place, np.array([1, 0], i64), ints(2, dtype=i64),
+         np.array(threshold, i64), const=(), label="int64 at %d" % threshold)
+case("SparseAdd", np.zeros((1, 0), i64), np.ones(1, f32), np.zeros(0, i64), np.zeros((1, 0), i64), np.ones(1, f32),
+     np.zeros(0, i64), np.array(0, f32), const=(), error=True)
+for op in ("SparseSparseMaximum", "SparseSparseMinimum"):
+    case(op, np.array([[0], [1]], i64), np.ones(2, f32), ints(2, dtype=i64), np.array([[0], [5]], i64), np.ones(2, f32),
+         ints(2, dtype=i64), const=(), error=True)
 bad = (np.array([[0, 1], [3, 0]], i64), np.ones(2, f32), ints(3, 4, dtype=i64))
 good = (np.array([[0, 1], [2, 0]], i64), np.ones(2, f32), ints(3, 4, dtype=i64))
 case("SparseAdd", *good, *good[:2], ints(3, 5, dtype=i64), np.array(0, f32), const=(), error=True)

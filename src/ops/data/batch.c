@@ -199,9 +199,20 @@ static Status *batch_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     return status;
 }
 
+// Of the batch to come some elements may be there, while the next is waited for.
+static Status *batch_position(Source *source, Position *p) {
+    BatchSource *from = (BatchSource *)source;
+    const Dataset *input = source->dataset->inputs[0];
+    TRY(position_tuples(p, &from->rows, from->ahead ? source->dataset->dtypes : input->dtypes, false));
+    TRY(position_int(p, &from->came, 0, INT64_MAX));
+    TRY(position_status(p, &from->failed));
+    return from->ahead ? ahead_position(from->ahead, p) : position_source(p, source->input);
+}
+
 static const DatasetType batch_type = {
     .name = "Batch", .size = sizeof(BatchDataset), .source_size = sizeof(BatchSource), .n_inputs = 1, .fill = batch_fill,
     .cardinality = batch_cardinality, .open = batch_open, .next = batch_next, .close = batch_close,
+    .position = batch_position,
 };
 
 #define BATCHED "(input_dataset: variant, batch_size: int64"
@@ -294,7 +305,7 @@ static Status *map_batch_next(Source *source, const Pull *pull, Tensor *out, Pul
 static const DatasetType map_batch_type = {
     .name = "MapAndBatch", .size = sizeof(BatchDataset), .source_size = sizeof(BatchSource), .n_inputs = 1, .function = "f",
     .fill = map_batch_fill, .cardinality = map_batch_cardinality, .open = map_batch_open, .next = map_batch_next,
-    .close = map_batch_close,
+    .close = map_batch_close, .position = batch_position,
 };
 
 const Op op_MapAndBatchDataset = {
@@ -337,6 +348,7 @@ static Status *padded_fill(Kernel *k, Dataset *dataset) {
 static const DatasetType padded_type = {
     .name = "PaddedBatch", .size = sizeof(BatchDataset), .source_size = sizeof(BatchSource), .n_inputs = 1,
     .fill = padded_fill, .cardinality = batch_cardinality, .open = batch_open, .next = batch_next, .close = batch_close,
+    .position = batch_position,
 };
 
 #define PADDED BATCHED ", padded_shapes: N * int64, padding_values: Toutput_types"
@@ -426,9 +438,21 @@ static Status *unbatch_next(Source *source, const Pull *pull, Tensor *out, Pulle
     return pulled(how);
 }
 
+static Status *unbatch_position(Source *source, Position *p) {
+    UnbatchSource *from = (UnbatchSource *)source;
+    TRY(position_tuple(p, from->batch, source->dataset->n_components, source->dataset->dtypes));
+    int64_t at = from->batch[0].dtype == DT_INVALID ? 0 : from->at;
+    if (p->loads && from->batch[0].dtype != DT_INVALID)
+        TRY(check_batch(from));
+    TRY(position_int(p, &at, 0, p->loads ? from->n : INT64_MAX));
+    from->at = at;
+    return position_source(p, source->input);
+}
+
 static const DatasetType unbatch_type = {
     .name = "Unbatch", .source_size = sizeof(UnbatchSource), .n_inputs = 1, .fill = unbatch_fill,
     .cardinality = unbatch_cardinality, .open = unbatch_open, .next = unbatch_next, .close = unbatch_close,
+    .position = unbatch_position,
 };
 
 const Op op_UnbatchDataset = {

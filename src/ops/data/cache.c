@@ -88,6 +88,7 @@ typedef struct {
     BundleWriter writer; // of one that fills the file, while `writes`
     BundleReader reader; // of one that reads it, while `opened`
     int64_t at;
+    int64_t skips;       // elements that a pass before gave already
     bool writes, opened, reads, ended;
 } CacheSource;
 
@@ -164,7 +165,7 @@ static Status *read_cells(CacheSource *from, Tensor *out, Pulled *how) {
 
 static Status *read_memory(CacheSource *from, Tensor *out, Pulled *how) {
     const Tuples *elements = &((const CacheDataset *)from->source.dataset)->memory->elements;
-    if ((size_t)from->at == tuples_count(elements))
+    if (from->at >= (int64_t)tuples_count(elements))
         return pulled_end(how);
     NEED(elements->width == from->elements.width, INVALID_ARGUMENT, "the cache holds elements of %d components, expected %d",
          elements->width, from->elements.width);
@@ -208,18 +209,80 @@ static Status *cache_next(Source *source, const Pull *pull, Tensor *out, Pulled 
         return from->opened ? read_cells(from, out, how) : read_memory(from, out, how);
     if (from->ended)
         return pulled_end(how);
-    TRY_NEXT(source->input, pull, out, how);
-    if (*how == PULLED_END)
-        return complete(from);
-    Status *status = keep(from, out);
-    if (status)
-        tuple_clear(out, source->dataset->n_components);
+    for (;;) {
+        TRY_NEXT(source->input, pull, out, how);
+        if (*how == PULLED_END)
+            return complete(from);
+        Status *status = keep(from, out);
+        if (status || from->skips)
+            tuple_clear(out, source->dataset->n_components);
+        if (status || !from->skips)
+            return status;
+        from->skips--;
+    }
+}
+
+// How a pass stands to what is kept: it fills it or reads it.
+typedef enum { FILLS_MEMORY, READS_MEMORY, FILLS_FILE, READS_FILE, WAYS } Way;
+
+static Way way_of(const CacheSource *from) {
+    if (((const CacheDataset *)from->source.dataset)->file.n)
+        return from->reads || from->ended ? READS_FILE : FILLS_FILE;
+    return from->reads ? READS_MEMORY : FILLS_MEMORY;
+}
+
+// A file that was being written is gone with who wrote it: the pass begins anew, and gives nothing that it gave before.
+static Status *position_in_file(CacheSource *from, Position *p) {
+    int64_t gave = from->skips ? from->skips : from->at;
+    TRY(position_int(p, &gave, 0, INT64_MAX));
+    if (p->loads && from->reads)
+        from->at = gave;
+    else if (p->loads)
+        from->skips = gave;
+    return OK;
+}
+
+static Status *position_in_memory(CacheSource *from, Position *p, Way way) {
+    Source *source = &from->source;
+    if (p->loads)
+        from->reads = way == READS_MEMORY;
+    TRY(position_int(p, &from->at, 0, INT64_MAX));
+    TRY(position_bool(p, &from->ended));
+    TRY(position_tuples(p, &from->elements, source->dataset->dtypes, false));
+    return position_input(p, source, source->dataset->inputs[0]);
+}
+
+static Status *cache_position(Source *source, Position *p) {
+    CacheSource *from = (CacheSource *)source;
+    int64_t way = way_of(from), has_file = way >= FILLS_FILE;
+    TRY(position_int(p, &way, 0, WAYS - 1));
+    NEED(has_file == (way >= FILLS_FILE), INVALID_ARGUMENT, "The state is one of another cache");
+    TRY(has_file ? position_in_file(from, p) : position_in_memory(from, p, (Way)way));
+    NEED(source->input || from->reads, DATA_LOSS, "the state of a cache is damaged");
+    return OK;
+}
+
+// What is kept in memory, for passes to come.
+static Status *cache_shared(const Dataset *dataset, Position *p) {
+    const CacheDataset *own = (const CacheDataset *)dataset;
+    bool complete = !own->file.n && memory_is_complete(own->memory);
+    TRY(position_bool(p, &complete));
+    if (!complete)
+        return OK;
+    if (!p->loads)
+        return position_tuples(p, &own->memory->elements, dataset->dtypes, false);
+    Tuples elements = {.width = dataset->n_components};
+    Status *status = position_tuples(p, &elements, dataset->dtypes, false);
+    if (!status)
+        memory_complete(own->memory, &elements);
+    tuples_clear(&elements);
     return status;
 }
 
 static const DatasetType cache_type = {
     .name = "Cache", .size = sizeof(CacheDataset), .source_size = sizeof(CacheSource), .n_inputs = 1, .same = true,
     .fill = cache_fill, .clear = cache_clear, .open = cache_open, .next = cache_next, .close = cache_close,
+    .position = cache_position, .shared = cache_shared,
 };
 
 #define KEEPS_ELEMENTS .doc = "A dataset that keeps its elements, in memory or in a file.", MAKES(cache_type)

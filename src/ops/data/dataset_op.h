@@ -2,6 +2,7 @@
 #pragma once
 #include "base/checked.h"
 #include "data/dataset.h"
+#include "data/position.h"
 #include "ops/op.h"
 
 // The fields of an op that makes datasets of that type.

@@ -141,8 +141,26 @@ static Status *read_next(Source *source, Tensor *out, Pulled *how, ReadFn *read)
 
 #define OF_FILES(kind)                                                                                                   \
     .size = sizeof(FileDataset), .source_size = sizeof(FileSource), .cardinality = file_cardinality, .next = kind##_next, \
-    .close = file_close
+    .close = file_close, .position = file_position
 #define FILES "(filenames: string, "
+
+// A file that is compressed is decompressed again up to there.
+static Status *file_position(Source *source, Position *p) {
+    FileSource *from = (FileSource *)source;
+    const FileDataset *own = (const FileDataset *)source->dataset;
+    int64_t byte = from->stream ? (int64_t)file_stream_position(from->stream) : -1;
+    uint64_t skipped;
+    TRY(position_int(p, &from->at, 0, own->n_files));
+    TRY(position_int(p, &byte, -1, from->at < own->n_files ? INT64_MAX : -1));
+    if (!p->loads || byte < 0)
+        return OK;
+    Str file = own->files[from->at];
+    TRY(file_stream_open(file, own->coding, &from->stream));
+    TRY(file_stream_skip(from->stream, (uint64_t)byte, &skipped));
+    NEED(skipped == (uint64_t)byte, DATA_LOSS, "file %.*s ends before byte %lld, where the iterator stood", STR_ARGS(file),
+         (long long)byte);
+    return OK;
+}
 
 // ---------------------------------------- records
 

@@ -130,9 +130,18 @@ static Status *numbers_next(Source *source, const Pull *pull, Tensor *out, Pulle
     return pulled(how);
 }
 
+static Status *numbers_position(Source *source, Position *p) {
+    return philox_numbers_position(&((RandomSource *)source)->numbers, p);
+}
+
+static Status *numbers_shared(const Dataset *dataset, Position *p) {
+    return seed_generator_position(((const RandomDataset *)dataset)->seeds, p);
+}
+
 static const DatasetType random_type = {
     .name = "Random", .size = sizeof(RandomDataset), .source_size = sizeof(RandomSource), .fill = numbers_fill,
     .clear = numbers_clear, .cardinality = numbers_cardinality, .open = numbers_open, .next = numbers_next,
+    .position = numbers_position, .shared = numbers_shared,
 };
 
 #define RANDOM_NUMBERS .doc = "A dataset of random numbers without end, from 0 to 2^32 - 1.", MAKES(random_type)

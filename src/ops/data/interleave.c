@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     Source *source;
     Ahead *ahead;          // over the source, which is its own then
+    Tensor *made_of;       // the input's element, for who makes the source again
 } Turn;
 
 typedef struct {
@@ -75,16 +76,19 @@ static Status *interleave_open(Source *source) {
     return source_open(source->dataset->inputs[0], source->pipeline, source, &source->input);
 }
 
-static void turn_close(Turn *turn) {
+static void turn_close(const InterleaveSource *from, Turn *turn) {
     ahead_close(turn->ahead);
     source_close(turn->source);
+    if (turn->made_of)
+        tuple_clear(turn->made_of, from->source.dataset->inputs[0]->n_components);
+    free(turn->made_of);
     *turn = (Turn){0};
 }
 
 static void interleave_close(Source *source) {
     InterleaveSource *from = (InterleaveSource *)source;
     for (int64_t i = 0; from->turns && i < ((const InterleaveDataset *)source->dataset)->cycle; i++)
-        turn_close(&from->turns[i]);
+        turn_close(from, &from->turns[i]);
     free(from->turns);
     free(from->element);
 }
@@ -92,6 +96,15 @@ static void interleave_close(Source *source) {
 static void next_turn(InterleaveSource *from) {
     from->in_block = 0;
     from->at = (from->at + 1) % ((const InterleaveDataset *)from->source.dataset)->cycle;  // not zero
+}
+
+static Status *fetch_ahead(const InterleaveDataset *own, Turn *turn) {
+    Source *source = turn->source;
+    if (!own->ahead)
+        return OK;
+    AheadSpec spec = {.limit = own->ahead, .calls = 1, .dataset = source->dataset};
+    turn->source = NULL;  // taken over, also on failure
+    return ahead_new(&spec, source, &turn->ahead);
 }
 
 // Opens a dataset where the turn has none, of the input's next element.
@@ -102,16 +115,17 @@ static Status *open_turn(InterleaveSource *from, const Pull *pull, Turn *turn, P
     from->ended = *how == PULLED_END;
     if (from->ended)
         return OK;
-    Source *opened;
-    Status *status = source_call_open(&from->source, pull, &own->dataset.function, from->element, n, &opened);
-    tuple_clear(from->element, n);
-    TRY(status);
-    if (own->ahead) {
-        AheadSpec spec = {.limit = own->ahead, .calls = 1, .dataset = opened->dataset};
-        TRY(ahead_new(&spec, opened, &turn->ahead));
-    } else {
-        turn->source = opened;
+    turn->made_of = turn->made_of ? turn->made_of : tuple_new(n);
+    Status *status = turn->made_of ? source_call_open(&from->source, pull, &own->dataset.function, from->element, n,
+                                                      &turn->source)
+                                   : OUT_OF_MEMORY;
+    if (status) {
+        tuple_clear(from->element, n);
+        return status;
     }
+    memcpy(turn->made_of, from->element, (size_t)n * sizeof *from->element);
+    memset(from->element, 0, (size_t)n * sizeof *from->element);
+    TRY(fetch_ahead(own, turn));
     from->open++;
     return OK;
 }
@@ -134,7 +148,7 @@ static Status *interleave_next(Source *source, const Pull *pull, Tensor *out, Pu
                     next_turn(from);
                 return OK;
             }
-            turn_close(turn);
+            turn_close(from, turn);
             from->open--;
             next_turn(from);
         } else if (!from->ended) {
@@ -149,10 +163,41 @@ static Status *interleave_next(Source *source, const Pull *pull, Tensor *out, Pu
     return pulled_end(how);
 }
 
+static Status *turn_position(InterleaveSource *from, Position *p, Turn *turn) {
+    const Dataset *dataset = from->source.dataset, *input = dataset->inputs[0];
+    bool open = turn->source || turn->ahead;
+    TRY(position_bool(p, &open));
+    if (!open)
+        return OK;
+    if (!p->loads) {
+        TRY(position_tuple(p, turn->made_of, input->n_components, input->dtypes));
+    } else {
+        turn->made_of = tuple_new(input->n_components);
+        NEED_MEMORY(turn->made_of);
+        TRY(position_tuple(p, turn->made_of, input->n_components, input->dtypes));
+        TRY(position_remake(p, &from->source, &dataset->function, turn->made_of, input->n_components, &turn->source));
+        TRY(fetch_ahead((const InterleaveDataset *)dataset, turn));
+        from->open++;
+    }
+    return turn->ahead ? ahead_position(turn->ahead, p) : position_pass(p, turn->source);
+}
+
+static Status *interleave_position(Source *source, Position *p) {
+    InterleaveSource *from = (InterleaveSource *)source;
+    const InterleaveDataset *own = (const InterleaveDataset *)source->dataset;
+    TRY(position_int(p, &from->at, 0, own->cycle - 1));
+    TRY(position_int(p, &from->in_block, 0, own->block - 1));
+    TRY(position_bool(p, &from->ended));
+    TRY(position_source(p, source->input));
+    for (int64_t i = 0; i < own->cycle; i++)
+        TRY(turn_position(from, p, &from->turns[i]));
+    return OK;
+}
+
 static const DatasetType interleave_type = {
     .name = "Interleave", .size = sizeof(InterleaveDataset), .source_size = sizeof(InterleaveSource), .n_inputs = 1,
     .function = "f", .fill = interleave_fill, .cardinality = interleave_cardinality, .open = interleave_open,
-    .next = interleave_next, .close = interleave_close,
+    .next = interleave_next, .close = interleave_close, .position = interleave_position,
 };
 
 #define CYCLES "(input_dataset: variant, other_arguments: Targuments, cycle_length: int64, block_length: int64"

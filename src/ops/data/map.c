@@ -50,6 +50,10 @@ typedef struct {
     int n_state;
 } MapDataset;
 
+static Status *each_position(Source *source, Position *p) {
+    return position_source(p, source->input);
+}
+
 static Status *each_fill(Kernel *k, Dataset *dataset) {
     const AttrValue *preserves = node_attr_find(k->node, "preserve_cardinality");
     ((MapDataset *)dataset)->preserves = preserves && preserves->b;
@@ -75,6 +79,7 @@ static int64_t map_cardinality(const Dataset *dataset) {
 static const DatasetType map_type = {
     .name = "Map", .size = sizeof(MapDataset), .source_size = sizeof(MapSource), .n_inputs = 1, .function = "f",
     .fill = each_fill, .cardinality = map_cardinality, .open = each_open, .next = each_next, .close = each_close,
+    .position = each_position,
 };
 
 #define CAPTURES "input_dataset: variant, other_arguments: Targuments"
@@ -147,9 +152,14 @@ static Status *while_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     return pulled_end(how);
 }
 
+static Status *while_position(Source *source, Position *p) {
+    TRY(position_bool(p, &((WhileSource *)source)->over));
+    return position_source(p, source->input);
+}
+
 static const DatasetType while_type = {
     .name = "TakeWhile", .source_size = sizeof(WhileSource), .n_inputs = 1, .same = true, .function = "predicate",
-    .cardinality = unknown_cardinality, .next = while_next,
+    .cardinality = unknown_cardinality, .next = while_next, .position = while_position,
 };
 
 const Op op_TakeWhileDataset = {
@@ -170,7 +180,8 @@ static Status *flat_next(Source *source, const Pull *pull, Tensor *out, Pulled *
             if (*how == PULLED_END)
                 return OK;
             Status *status = source_call_open(source, pull, &source->dataset->function, from->element, n, &from->inner);
-            tuple_clear(from->element, n);
+            if (status)
+                tuple_clear(from->element, n);
             TRY(status);
         }
         TRY_NEXT(from->inner, pull, out, how);
@@ -178,12 +189,29 @@ static Status *flat_next(Source *source, const Pull *pull, Tensor *out, Pulled *
             return OK;
         source_close(from->inner);
         from->inner = NULL;
+        tuple_clear(from->element, n);
     }
+}
+
+// The element is kept while its dataset is open, for the one who makes that again.
+static void flat_close(Source *source) {
+    MapSource *from = (MapSource *)source;
+    if (from->element)
+        tuple_clear(from->element, source->dataset->inputs[0]->n_components);
+    each_close(source);
+}
+
+static Status *flat_position(Source *source, Position *p) {
+    MapSource *from = (MapSource *)source;
+    const Dataset *input = source->dataset->inputs[0];
+    TRY(position_source(p, source->input));
+    return position_made(p, source, &source->dataset->function, from->element, input->n_components, input->dtypes,
+                         &from->inner);
 }
 
 static const DatasetType flat_type = {
     .name = "FlatMap", .source_size = sizeof(MapSource), .n_inputs = 1, .function = "f", .cardinality = unknown_cardinality,
-    .open = each_open, .next = flat_next, .close = each_close,
+    .open = each_open, .next = flat_next, .close = flat_close, .position = flat_position,
 };
 
 const Op op_FlatMapDataset = {
@@ -252,6 +280,19 @@ static Status *state_call(MapSource *from, const Pull *pull, Tensor *out, int n_
     return status;
 }
 
+static Status *state_position(Source *source, Position *p) {
+    MapSource *from = (MapSource *)source;
+    const MapDataset *own = (const MapDataset *)source->dataset;
+    for (int i = 0; i < own->n_state; i++) {
+        if (p->loads)
+            tensor_clear(&from->state[i]);
+        TRY(position_tensor(p, &from->state[i], own->initial[i].dtype));
+        NEED(from->state[i].dtype == own->initial[i].dtype, DATA_LOSS, "the state of a scan is damaged");
+    }
+    TRY(position_bool(p, &from->ended));
+    return position_source(p, source->input);
+}
+
 static Status *scan_next(Source *source, const Pull *pull, Tensor *out, Pulled *how) {
     MapSource *from = (MapSource *)source;
     TRY_NEXT(source->input, pull, from->element, how);
@@ -264,6 +305,7 @@ static Status *scan_next(Source *source, const Pull *pull, Tensor *out, Pulled *
 static const DatasetType scan_type = {
     .name = "Scan", .size = sizeof(MapDataset), .source_size = sizeof(MapSource), .n_inputs = 1, .function = "f",
     .fill = state_fill, .cardinality = map_cardinality, .open = state_open, .next = scan_next, .close = state_close,
+    .position = state_position,
 };
 
 #define STATE "initial_state: Tstate, other_arguments: Targuments)"

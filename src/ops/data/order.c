@@ -21,8 +21,14 @@ static int64_t count_of(const Dataset *dataset) {
     return ((const CountDataset *)dataset)->count;
 }
 
+static Status *count_position(Source *source, Position *p) {
+    TRY(position_int(p, &((CountSource *)source)->at, 0, INT64_MAX));
+    return position_source(p, source->input);
+}
+
 #define COUNTS "(input_dataset: variant, count: int64) -> handle: variant; " ELEMENTS METADATA
-#define COUNTED .size = sizeof(CountDataset), .source_size = sizeof(CountSource), .n_inputs = 1, .same = true, .fill = count_fill
+#define COUNTED \
+    .size = sizeof(CountDataset), .source_size = sizeof(CountSource), .n_inputs = 1, .same = true, .fill = count_fill
 
 // ---------------------------------------- take
 
@@ -46,7 +52,7 @@ static Status *take_next(Source *source, const Pull *pull, Tensor *out, Pulled *
 }
 
 static const DatasetType take_type = {
-    .name = "Take", COUNTED, .cardinality = take_cardinality, .next = take_next,
+    .name = "Take", COUNTED, .cardinality = take_cardinality, .next = take_next, .position = count_position,
 };
 
 const Op op_TakeDataset = {
@@ -81,7 +87,7 @@ static Status *skip_next(Source *source, const Pull *pull, Tensor *out, Pulled *
 }
 
 static const DatasetType skip_type = {
-    .name = "Skip", COUNTED, .cardinality = skip_cardinality, .next = skip_next,
+    .name = "Skip", COUNTED, .cardinality = skip_cardinality, .next = skip_next, .position = count_position,
 };
 
 const Op op_SkipDataset = {
@@ -129,8 +135,16 @@ static Status *repeat_next(Source *source, const Pull *pull, Tensor *out, Pulled
     return pulled_end(how);
 }
 
+static Status *repeat_position(Source *source, Position *p) {
+    CountSource *from = (CountSource *)source;
+    TRY(position_int(p, &from->at, 0, INT64_MAX));
+    TRY(position_bool(p, &from->began));
+    return position_input(p, source, source->dataset->inputs[0]);
+}
+
 static const DatasetType repeat_type = {
     .name = "Repeat", COUNTED, .cardinality = repeat_cardinality, .open = repeat_open, .next = repeat_next,
+    .position = repeat_position,
 };
 
 const Op op_RepeatDataset = {
@@ -224,9 +238,18 @@ static Status *shard_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     return shard_first(from, pull, out, how);
 }
 
+static Status *shard_position(Source *source, Position *p) {
+    ShardSource *from = (ShardSource *)source;
+    TRY(position_int(p, &from->at, 0, INT64_MAX));
+    TRY(position_bool(p, &from->holds));
+    TRY(position_tuple(p, from->held, source->dataset->n_components, source->dataset->dtypes));
+    return position_source(p, source->input);
+}
+
 static const DatasetType shard_type = {
     .name = "Shard", .size = sizeof(ShardDataset), .source_size = sizeof(ShardSource), .n_inputs = 1, .same = true,
     .fill = shard_fill, .cardinality = shard_cardinality, .open = shard_open, .next = shard_next, .close = shard_close,
+    .position = shard_position,
 };
 
 const Op op_ShardDataset = {
@@ -281,9 +304,17 @@ static Status *concatenate_next(Source *source, const Pull *pull, Tensor *out, P
     return pulled_end(how);
 }
 
+static Status *concatenate_position(Source *source, Position *p) {
+    int64_t at = ((JoinSource *)source)->at, n = source->dataset->n_inputs;
+    TRY(position_int(p, &at, 0, n));
+    ((JoinSource *)source)->at = (int)at;
+    return position_input(p, source, source->dataset->inputs[at < n ? at : 0]);
+}
+
 static const DatasetType concatenate_type = {
     .name = "Concatenate", .source_size = sizeof(JoinSource), .n_inputs = 2, .fill = concatenate_fill,
     .cardinality = concatenate_cardinality, .open = repeat_open, .next = concatenate_next,
+    .position = concatenate_position,
 };
 
 const Op op_ConcatenateDataset = {
@@ -383,9 +414,28 @@ static Status *zip_next(Source *source, const Pull *pull, Tensor *out, Pulled *h
     return failed;
 }
 
+// Of an element some tensors may be there, and the next input asked to wait.
+static Status *zip_position(Source *source, Position *p) {
+    ZipSource *from = (ZipSource *)source;
+    const Dataset *dataset = source->dataset;
+    int64_t at = from->at;
+    TRY(position_int(p, &at, 0, dataset->n_inputs));
+    TRY(position_status(p, &from->failed));
+    TRY(position_bool(p, &from->ends));
+    TRY(position_bool(p, &from->ended));
+    for (from->n_tensors = from->at = 0; from->at < at; from->at++) {
+        const Dataset *input = dataset->inputs[from->at];
+        TRY(position_tuple(p, from->element + from->n_tensors, input->n_components, input->dtypes));
+        from->n_tensors += input->n_components;
+    }
+    for (int i = 0; i < dataset->n_inputs; i++)
+        TRY(position_source(p, from->inputs[i]));
+    return OK;
+}
+
 static const DatasetType zip_type = {
     .name = "Zip", .source_size = sizeof(ZipSource), .n_inputs = 1, .fill = zip_fill, .cardinality = zip_cardinality,
-    .open = zip_open, .next = zip_next, .close = zip_close,
+    .open = zip_open, .next = zip_next, .close = zip_close, .position = zip_position,
 };
 
 const Op op_ZipDataset = {

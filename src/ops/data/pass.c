@@ -101,9 +101,15 @@ static Status *sized_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     return OK;
 }
 
+static Status *sized_position(Source *source, Position *p) {
+    TRY(position_int(p, &((SizedSource *)source)->at, 0, INT64_MAX));
+    return position_source(p, source->input);
+}
+
 static const DatasetType sized_type = {
     .name = "AssertCardinality", .size = sizeof(SizedDataset), .source_size = sizeof(SizedSource), .n_inputs = 1,
     .same = true, .fill = sized_fill, .cardinality = sized_cardinality, .next = sized_next,
+    .position = sized_position,
 };
 
 const Op op_AssertCardinalityDataset = {

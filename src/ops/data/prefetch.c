@@ -25,6 +25,11 @@ static void ahead_source_close(Source *source) {
     ahead_close(((AheadSource *)source)->ahead);
 }
 
+static Status *ahead_source_position(Source *source, Position *p) {
+    AheadSource *from = (AheadSource *)source;
+    return from->ahead ? ahead_position(from->ahead, p) : position_source(p, source->input);
+}
+
 // ---------------------------------------- prefetch
 
 static Status *prefetch_fill(Kernel *k, Dataset *dataset) {
@@ -50,6 +55,7 @@ static Status *prefetch_open(Source *source) {
 static const DatasetType prefetch_type = {
     .name = "Prefetch", .size = sizeof(AheadDataset), .source_size = sizeof(AheadSource), .n_inputs = 1, .same = true,
     .fill = prefetch_fill, .open = prefetch_open, .next = ahead_source_next, .close = ahead_source_close,
+    .position = ahead_source_position,
 };
 
 const Op op_PrefetchDataset = {
@@ -89,7 +95,7 @@ static Status *parallel_open(Source *source) {
 static const DatasetType parallel_type = {
     .name = "ParallelMap", .size = sizeof(AheadDataset), .source_size = sizeof(AheadSource), .n_inputs = 1, .function = "f",
     .fill = parallel_fill, .cardinality = parallel_cardinality, .open = parallel_open, .next = ahead_source_next,
-    .close = ahead_source_close,
+    .close = ahead_source_close, .position = ahead_source_position,
 };
 
 const Op op_ParallelMapDataset = {

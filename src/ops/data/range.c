@@ -72,9 +72,13 @@ static Status *range_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     return pulled(how);
 }
 
+static Status *range_position(Source *source, Position *p) {
+    return position_int(p, &((RangeSource *)source)->at, 0, ((const RangeDataset *)source->dataset)->n);
+}
+
 static const DatasetType range_type = {
     .name = "Range", .size = sizeof(RangeDataset), .source_size = sizeof(RangeSource), .fill = range_fill,
-    .cardinality = range_cardinality, .next = range_next,
+    .cardinality = range_cardinality, .next = range_next, .position = range_position,
 };
 
 const Op op_RangeDataset = {

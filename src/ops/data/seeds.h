@@ -1,5 +1,6 @@
 // SeedGenerator — where shuffles get the seeds of each pass: always the same, or others every time.
 #pragma once
+#include "data/position.h"
 #include "loops/random.h"
 #include "ops/op.h"
 #include "resource/resource.h"
@@ -17,5 +18,12 @@ FALLIBLE Status *seed_generator_new(int64_t seed, int64_t seed2, bool changes, S
 // The one behind the input `argument`, where the op has it and there is one behind it; else a new one. One reference.
 FALLIBLE Status *seed_generator_of(Kernel *k, const char *argument, int64_t seed, int64_t seed2, bool changes,
                                    SeedGenerator **out);
+// What passes that are still to come depend on.
+FALLIBLE Status *seed_generator_position(SeedGenerator *generator, Position *p);
+FALLIBLE static inline Status *philox_numbers_position(PhiloxNumbers *numbers, Position *p) {
+    TRY(position_bytes(p, numbers, sizeof *numbers));
+    NEED(numbers->left >= 0 && numbers->left <= 4, DATA_LOSS, "the state of random numbers is damaged");
+    return OK;
+}
 // The numbers of the next pass.
 PhiloxNumbers seed_generator_next(SeedGenerator *generator);

@@ -47,6 +47,15 @@ PhiloxNumbers seed_generator_next(SeedGenerator *generator) {
     return (PhiloxNumbers){.philox = philox_seeded(seed, second)};
 }
 
+Status *seed_generator_position(SeedGenerator *generator, Position *p) {
+    mutex_lock(&generator->lock);
+    Status *status = position_bytes(p, generator->seeds, sizeof generator->seeds);
+    if (!status)
+        status = philox_numbers_position(&generator->numbers, p);
+    mutex_unlock(&generator->lock);
+    return status;
+}
+
 static Status *generator_run(Kernel *k) {
     AUTO(resource) Resource *resource = NULL;
     SeedGenerator *generator;
@@ -256,10 +265,59 @@ static Status *shuffle_next(Source *source, const Pull *pull, Tensor *out, Pulle
     return pulled(how);
 }
 
+static Status *position_slices(ShuffleSource *from, Position *p) {
+    int64_t n = (int64_t)from->slices.n, held = 0;
+    TRY(position_int(p, &n, 0, p->loads ? (int64_t)cursor_left(&p->in) : INT64_MAX));
+    for (int64_t i = 0; i < n; i++) {
+        if (p->loads)
+            NEED_MEMORY(vec_push(&from->slices, ((Slice){0})));
+        Slice *slice = &from->slices.p[i];
+        TRY(position_int(p, &slice->start, i ? from->slices.p[i - 1].end : 0, INT64_MAX));
+        TRY(position_int(p, &slice->end, slice->start, INT64_MAX));
+        NEED(add_i64(held, slice->end - slice->start, &held), DATA_LOSS, "the state of a shuffle is damaged");
+    }
+    NEED(!p->loads || held == from->n, DATA_LOSS, "the state of a shuffle is damaged: %lld elements in passes of %lld",
+         (long long)from->n, (long long)held);
+    return OK;
+}
+
+// Whether each element that a pass has in the buffer is there, and the next to come has its place.
+static Status *check_places(const ShuffleSource *from) {
+    size_t count = tuples_count(&from->buffer);
+    NEED(!from->slices.n || place_of(from, vec_last(&from->slices).end) <= count, DATA_LOSS,
+         "the state of a shuffle is damaged: a gap in the buffer");
+    for (size_t i = 0; i < from->slices.n; i++)
+        for (int64_t at = from->slices.p[i].start; at < from->slices.p[i].end; at++) {
+            size_t place = place_of(from, at);
+            NEED(place < count && tuples_at(&from->buffer, place)->dtype != DT_INVALID, DATA_LOSS,
+                 "the state of a shuffle is damaged: element %lld is not there", (long long)at);
+        }
+    return OK;
+}
+
+static Status *shuffle_position(Source *source, Position *p) {
+    ShuffleSource *from = (ShuffleSource *)source;
+    const Dataset *dataset = source->dataset;
+    TRY(position_int(p, &from->passes, 0, INT64_MAX));
+    TRY(position_tuples(p, &from->buffer, dataset->dtypes, true));
+    TRY(position_int(p, &from->n, 0, (int64_t)tuples_count(&from->buffer)));
+    TRY(position_slices(from, p));
+    TRY(check_places(from));
+    TRY(philox_numbers_position(&from->numbers, p));
+    TRY(position_bool(p, &from->produced));
+    TRY(position_input(p, source, dataset->inputs[0]));
+    NEED(!source->input || from->slices.n, DATA_LOSS, "the state of a shuffle is damaged: a pass is missing");
+    return OK;
+}
+
+static Status *shuffle_shared(const Dataset *dataset, Position *p) {
+    return seed_generator_position(((const ShuffleDataset *)dataset)->seeds, p);
+}
+
 static const DatasetType shuffle_type = {
     .name = "Shuffle", .size = sizeof(ShuffleDataset), .source_size = sizeof(ShuffleSource), .n_inputs = 1, .same = true,
     .fill = shuffle_fill, .clear = shuffle_clear, .cardinality = shuffle_cardinality, .open = shuffle_open,
-    .next = shuffle_next, .close = shuffle_close,
+    .next = shuffle_next, .close = shuffle_close, .position = shuffle_position, .shared = shuffle_shared,
 };
 
 #define SHUFFLES .doc = "A dataset in another order: each element is drawn from the next buffer_size.", MAKES(shuffle_type)

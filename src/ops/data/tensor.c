@@ -48,9 +48,16 @@ static Status *tensor_next(Source *source, const Pull *pull, Tensor *out, Pulled
     return pulled(how);
 }
 
+static Status *tensor_position(Source *source, Position *p) {
+    const TensorDataset *own = (const TensorDataset *)source->dataset;
+    TensorSource *from = (TensorSource *)source;
+    TRY(position_int(p, &from->at, 0, own->n));
+    return position_int(p, &from->entry, 0, INT64_MAX);
+}
+
 static const DatasetType tensor_type = {
     .name = "Tensor", .size = sizeof(TensorDataset), .source_size = sizeof(TensorSource), .fill = tensor_fill,
-    .cardinality = tensor_cardinality, .next = tensor_next,
+    .cardinality = tensor_cardinality, .next = tensor_next, .position = tensor_position,
 };
 
 const Op op_TensorDataset = {
@@ -92,7 +99,7 @@ static Status *slice_next(Source *source, const Pull *pull, Tensor *out, Pulled 
 
 static const DatasetType slice_type = {
     .name = "TensorSlice", .size = sizeof(TensorDataset), .source_size = sizeof(TensorSource), .fill = slice_fill,
-    .cardinality = tensor_cardinality, .next = slice_next,
+    .cardinality = tensor_cardinality, .next = slice_next, .position = tensor_position,
 };
 
 const Op op_TensorSliceDataset = {
@@ -178,7 +185,7 @@ static Status *sparse_next(Source *source, const Pull *pull, Tensor *out, Pulled
 
 static const DatasetType sparse_type = {
     .name = "SparseTensorSlice", .size = sizeof(TensorDataset), .source_size = sizeof(TensorSource), .fill = sparse_fill,
-    .cardinality = tensor_cardinality, .next = sparse_next,
+    .cardinality = tensor_cardinality, .next = sparse_next, .position = tensor_position,
 };
 
 const Op op_SparseTensorSliceDataset = {

@@ -1,48 +1,6 @@
 // Windows — datasets of neighbouring elements, or of those with the same key.
+#include "data/stored.h"
 #include "ops/data/dataset_op.h"
-
-// ---------------------------------------- a dataset of elements at hand
-
-typedef struct {
-    Dataset dataset;
-    Tuples elements;
-} StoredDataset;
-
-typedef struct {
-    Source source;
-    size_t at;
-} StoredSource;
-
-static void stored_clear(Dataset *dataset) {
-    tuples_clear(&((StoredDataset *)dataset)->elements);
-}
-
-static int64_t stored_cardinality(const Dataset *dataset) {
-    return (int64_t)tuples_count(&((const StoredDataset *)dataset)->elements);
-}
-
-static Status *stored_next(Source *source, const Pull *pull, Tensor *out, Pulled *how) {
-    (void)pull;
-    const StoredDataset *own = (const StoredDataset *)source->dataset;
-    StoredSource *from = (StoredSource *)source;
-    if (from->at == tuples_count(&own->elements))
-        return pulled_end(how);
-    tuple_retain(tuples_at(&own->elements, from->at++), own->dataset.n_components, out);
-    return pulled(how);
-}
-
-static const DatasetType stored_type = {
-    .name = "Window", .size = sizeof(StoredDataset), .source_size = sizeof(StoredSource), .clear = stored_clear,
-    .cardinality = stored_cardinality, .next = stored_next,
-};
-
-static Status *stored_new(int n, const DType *dtypes, const Shape *shapes, StoredDataset **out) {
-    Dataset *dataset;
-    TRY(dataset_new(&stored_type, n, dtypes, shapes, &dataset));
-    *out = (StoredDataset *)dataset;
-    (*out)->elements.width = n;
-    return OK;
-}
 
 // ---------------------------------------- neighbours
 
@@ -208,9 +166,25 @@ static Status *window_next(Source *source, const Pull *pull, Tensor *out, Pulled
     return status;
 }
 
+static Status *window_position(Source *source, Position *p) {
+    WindowSource *from = (WindowSource *)source;
+    TRY(position_tuples(p, &from->buffer, source->dataset->inputs[0]->dtypes, true));
+    for (size_t i = 0, n = tuples_count(&from->buffer); i < n; i++) {
+        if (p->loads)
+            NEED_MEMORY(vec_push(&from->failed, NULL));
+        TRY(position_status(p, &from->failed.p[i]));
+        NEED(from->failed.p[i] || tuples_at(&from->buffer, i)->dtype != DT_INVALID, DATA_LOSS,
+             "the state of a window is damaged");
+    }
+    TRY(position_int(p, &from->skips, 0, INT64_MAX));
+    TRY(position_bool(p, &from->ended));
+    return position_source(p, source->input);
+}
+
 static const DatasetType window_type = {
     .name = "Window", .size = sizeof(WindowDataset), .source_size = sizeof(WindowSource), .n_inputs = 1, .fill = window_fill,
     .cardinality = window_cardinality, .open = window_open, .next = window_next, .close = window_close,
+    .position = window_position,
 };
 
 const Op op_WindowDataset = {
@@ -236,7 +210,8 @@ typedef struct {
     Source source;
     Tensor *element;
     VEC(Group) groups;       // in the order of keys; one that was flushed keeps its size
-    Source *inner;           // what became of a group
+    Source *inner;           // what became of a group,
+    Tensor made_of[2];       // that is this: key and window
     bool ended;
 } GroupSource;
 
@@ -261,6 +236,7 @@ static Status *group_open(Source *source) {
 static void group_close(Source *source) {
     GroupSource *from = (GroupSource *)source;
     source_close(from->inner);
+    tuple_clear(from->made_of, 2);
     for (size_t i = 0; i < from->groups.n; i++)
         tuples_clear(&from->groups.p[i].elements);
     vec_clear(&from->groups);
@@ -304,7 +280,8 @@ static Status *find_group(GroupSource *from, const Pull *pull, int64_t key, Grou
 static Status *flush(GroupSource *from, const Pull *pull, Group *group) {
     const Dataset *input = from->source.dataset->inputs[0];
     StoredDataset *window;
-    Tensor arguments[2] = {0};
+    Tensor *arguments = from->made_of;
+    tuple_clear(arguments, 2);
     TRY(stored_new(input->n_components, input->dtypes, input->shapes, &window));
     window->elements = group->elements;
     group->elements = (Tuples){.width = input->n_components};
@@ -313,7 +290,6 @@ static Status *flush(GroupSource *from, const Pull *pull, Group *group) {
         status = key_tensor(group->key, &arguments[0]);
     if (!status)
         status = source_call_open(&from->source, pull, &from->source.dataset->function, arguments, 2, &from->inner);
-    tuple_clear(arguments, 2);
     return status;
 }
 
@@ -364,9 +340,33 @@ static Status *group_next(Source *source, const Pull *pull, Tensor *out, Pulled 
     }
 }
 
+static Status *position_group(const GroupSource *from, Position *p, Group *group) {
+    const Dataset *input = from->source.dataset->inputs[0];
+    group->elements.width = input->n_components;
+    TRY(position_int(p, &group->key, INT64_MIN, INT64_MAX));
+    TRY(position_int(p, &group->size, 1, INT64_MAX));
+    return position_tuples(p, &group->elements, input->dtypes, false);
+}
+
+static Status *group_position(Source *source, Position *p) {
+    static const DType made_of[] = {DT_int64, DT_variant};
+    GroupSource *from = (GroupSource *)source;
+    int64_t n = (int64_t)from->groups.n;
+    TRY(position_source(p, source->input));
+    TRY(position_bool(p, &from->ended));
+    TRY(position_int(p, &n, 0, p->loads ? (int64_t)cursor_left(&p->in) : INT64_MAX));
+    for (int64_t i = 0; i < n; i++) {
+        if (p->loads)
+            NEED_MEMORY(vec_push(&from->groups, ((Group){0})));
+        TRY(position_group(from, p, &from->groups.p[i]));
+    }
+    return position_made(p, source, &source->dataset->function, from->made_of, 2, made_of, &from->inner);
+}
+
 static const DatasetType group_type = {
     .name = "GroupByWindow", .size = sizeof(GroupDataset), .source_size = sizeof(GroupSource), .n_inputs = 1,
     .fill = group_fill, .cardinality = group_cardinality, .open = group_open, .next = group_next, .close = group_close,
+    .position = group_position,
 };
 
 const Op op_GroupByWindowDataset = {

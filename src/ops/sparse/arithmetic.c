@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
+
 // ---------------------------------------- sparse with sparse
 
 // The union of two lists of rows in order: which of each comes at place i, -1 for none.
@@ -69,26 +71,46 @@ static Status *combine_prepare(Prepare *p) {
     return OK;
 }
 
+// Whether |sum| reaches the threshold. Of whole numbers without a detour by way of double, which knows 53 bits; of the
+// least int64, which has no absolute value, that is itself: so it is in TensorFlow, too.
+static bool reaches(const Tensor *sums, int64_t i, const Tensor *threshold) {
+    if (!dtype_is_integer(sums->dtype) || sums->dtype == DT_uint64 || !dtype_is_integer(threshold->dtype))
+        return number(threshold, 0) <= fabs(number(sums, i));
+    int64_t sum = host_int(sums, i);
+    return host_int(threshold, 0) <= (sum < 0 && sum != INT64_MIN ? -sum : sum);
+}
+
+static Status *read_both(const Kernel *k, bool bounded, Coo *a, Coo *b) {
+    TRY(coo_get(k, 0, a));
+    TRY(coo_get(k, 3, b));
+    NEED(a->rank > 0, INVALID_ARGUMENT, "Tensors must not be empty");
+    TRY(coo_match(a, b));
+    if (bounded) {
+        TRY(coo_check(a));
+        TRY(coo_check(b));
+    }
+    return OK;
+}
+
 // Sums of two elements stay away below the threshold; those that are there once don't: so it is in TensorFlow.
 static Status *combine(Kernel *k, bool thresholds) {
     const ElementwiseLoop *loop = k->own;
     Coo a, b;
     Union both;
+    size_t bytes;
     AUTO(arena) Arena arena = {0};
-    TRY(coo_get(k, 0, &a));
-    TRY(coo_get(k, 3, &b));
-    TRY(coo_match(&a, &b));
+    TRY(read_both(k, !thresholds, &a, &b));
     TRY(unite(&a, &b, &arena, &both));
-    char *sums = ARENA_ARRAY(&arena, char, both.n * loop->in_size + 1);
+    NEED_MEMORY(mul_size((size_t)both.n, loop->in_size, &bytes) && bytes < SIZE_MAX);
+    char *sums = ARENA_ARRAY(&arena, char, bytes + 1);
     NEED_MEMORY(sums);
     union_values(&a, &b, &both, loop, sums);
     Tensor all = {.data = sums, .dtype = a.values->dtype};
-    double least = thresholds ? number(k->in[6], 0) : 0;
     bool *keeps = ARENA_ARRAY(&arena, bool, both.n + 1);
     int64_t n = 0, to = 0;
     NEED_MEMORY(keeps);
     for (int64_t i = 0; i < both.n; i++) {
-        keeps[i] = !thresholds || both.a[i] < 0 || both.b[i] < 0 || least <= fabs(number(&all, i));
+        keeps[i] = !thresholds || both.a[i] < 0 || both.b[i] < 0 || reaches(&all, i, k->in[6]);
         n += keeps[i];
     }
     TRY(coo_output(k, n, a.rank, thresholds ? a.dims : NULL));

@@ -2,37 +2,22 @@
 // tensor: indices, values and shape, each as a serialized TensorProto or as a variant that holds it.
 #include "ops/sparse/coo.h"
 #include "proto/tensor_proto.h"
+#include "tensor/held.h"
 
 // ---------------------------------------- one of the three
-
-typedef struct {
-    Object object;
-    Tensor tensor;
-} Held;
-
-static void held_free(Object *object) {
-    tensor_clear(&((Held *)object)->tensor);
-    free(object);
-}
-
-static const ObjectType held_type = {.name = "tensorflow::Tensor", .free = held_free};
 
 // Element i of `out` becomes the tensor, which is taken over, also on failure.
 static Status *put(const Tensor *out, int64_t i, Tensor tensor) {
     if (out->dtype == DT_variant) {
-        Held *held = calloc(1, sizeof *held);
-        if (!held)
-            tensor_clear(&tensor);
-        NEED_MEMORY(held);
-        object_init(&held->object, &held_type);
-        held->tensor = tensor;
+        Object *held;
+        TRY(held_new(tensor, &held));
         Object **at = (Object **)out->data + i;
         object_release(*at);
-        *at = &held->object;
+        *at = held;
         return OK;
     }
     AUTO(text) Text bytes = {0};
-    Status *status = tensor_serialize(&tensor, &bytes);
+    Status *status = tensor_serialize_content(&tensor, &bytes);
     tensor_clear(&tensor);
     TRY(status);
     NEED_MEMORY(tstring_assign((TString *)out->data + i, text_str(&bytes)));
@@ -41,9 +26,9 @@ static Status *put(const Tensor *out, int64_t i, Tensor tensor) {
 
 static Status *get(const Tensor *in, int64_t i, DType dtype, const char *what, Tensor *out) {
     if (in->dtype == DT_variant) {
-        const Object *object = ((Object *const *)in->data)[i];
-        NEED(object && object->type == &held_type, INVALID_ARGUMENT, "element %lld does not hold a tensor", (long long)i);
-        *out = tensor_retain(&((const Held *)object)->tensor);
+        const Tensor *held;
+        TRY(held_get(in, i, &held));
+        *out = tensor_retain(held);
     } else {
         Status *status = tensor_parse(tstring_str((const TString *)in->data + i), out);
         if (status)
