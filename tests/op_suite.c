@@ -1,10 +1,11 @@
-// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered | --neighbours N]
-// FILE-OR-FOLDER ...
+// Op suite — runs the lines beside the ops, each in all the ways there are: op_suite [--covered | --neighbours N |
+// --device TYPE] [--every N] FILE-OR-FOLDER ...
 //
 // Constant, fed with and without known shapes, late and fixed, on one thread and on two, on the fake device, in every
 // type that the op takes, with no elements and with one; shapes inferred against real ones; gradients against
 // differences. --covered runs nothing and asks whether every compiled op has a line; --neighbours runs N changed copies
-// of each line and asks only that the machine lives on.
+// of each line and asks only that the machine lives on; --device runs each line on a device that compiles, and says how
+// many of them it took. --every N takes each N-th line.
 #define _GNU_SOURCE
 #include "op_suite.h"
 
@@ -18,6 +19,8 @@
 static size_t n_passed, n_failed;
 static int neighbours;           // of each line, which is all that runs then
 static size_t n_neighbours;
+static const char *on_device;    // --device: a type of devices that compile
+static size_t every = 1, n_lines, n_taken, n_left;
 static bool chatty;              // --verbose: also what is left out
 static char where[512];          // what runs now, for a crash
 
@@ -332,6 +335,37 @@ static void check_shape_line(const Line *line) {
     trial_clear(&trial);
 }
 
+// As a program; where none can be made the line is another's to test. Compiled code orders and fuses: loosely.
+static void check_on_device(const Line *line) {
+    Mode mode = {.what = on_device, .inputs = INPUTS_KNOWN, .threads = 1, .runs = 1, .forced_attr = -1,
+                 .host_constant = true, .device = on_device};
+    Line loose = *line;
+    loose.loose = true;
+    Trial trial = {0};
+    Tensors got = {0};
+    Status *status = try_mode(&loose, &mode, &trial, &got);
+    bool fits, taken = trial.n_clusters && (!status || status_code(status) != UNIMPLEMENTED);
+    *(taken ? &n_taken : &n_left) += 1;
+    const char *difference = NULL;
+    if (!taken) {
+        check_left_out(line, mode.what, status);
+    } else if (line->error.n) {  // a program doesn't know which index it was
+        const char *space = memchr(line->error.p, ' ', line->error.n);
+        loose.error.n = space ? (size_t)(space - line->error.p) : line->error.n;
+        check_error(&loose, mode.what, status);
+        status_free(status);
+    } else if (check_ok(line, mode.what, status) &&
+               check_ok(line, mode.what, compare_expected(&loose, &got, (size_t)trial.node->n_outputs, DT_INVALID,
+                                                          &fits, &difference)) && difference) {
+        if (all_finite(&got))
+            check_fail(line, mode.what, "%s", difference);
+        else
+            check_left_out(line, difference, NULL);  // which way a singular system isn't solved
+    }
+    tensors_clear(&got);
+    trial_clear(&trial);
+}
+
 static void check_line(const Line *line) {
     bool stateful = line_is_stateful(line);
     static const Mode MODES[] = {
@@ -339,13 +373,13 @@ static void check_line(const Line *line) {
         {.what = "unknown shapes, 1 thread", .inputs = INPUTS_UNKNOWN, .threads = 1, .runs = 3, .forced_attr = -1},
         {.what = "known shapes, 1 thread", .inputs = INPUTS_KNOWN, .threads = 1, .runs = 2, .forced_attr = -1},
         {.what = "unknown shapes, 2 threads", .inputs = INPUTS_UNKNOWN, .threads = 2, .runs = 3, .forced_attr = -1},
-        {.what = "fake device", .inputs = INPUTS_KNOWN, .threads = 1, .runs = 2, .forced_attr = -1, .fake = true},
+        {.what = "fake device", .inputs = INPUTS_KNOWN, .threads = 1, .runs = 2, .forced_attr = -1, .device = "FAKE"},
     };
     Tensors first = {0};
     for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++) {
         Mode mode = MODES[i];
         Tensors got = {0};
-        if (stateful && mode.fake)
+        if (stateful && mode.device)
             continue;
         if (stateful)
             mode.runs = 1;
@@ -405,11 +439,15 @@ static void read_line(const char *file, int number, Str text) {
         if (line.call)
             cover(line.call);
     } else if (check_ok(&line, "reading", line_parse(rest, &line))) {
-        if (neighbours)
+        if (n_lines++ % every)
+            ;  // not this one
+        else if (neighbours)
             n_neighbours += (size_t)check_neighbours(&line, rest, neighbours);
-        else if (line.shapes)
+        else if (on_device && !line.shapes)
+            check_on_device(&line);
+        else if (line.shapes && !on_device)
             check_shape_line(&line);
-        else
+        else if (!on_device)
             check_line(&line);
     }
     line_clear(&line);
@@ -550,9 +588,14 @@ int main(int argc, char **argv) {
             neighbours = atoi(argv[++first]);
         else if (strcmp(argv[first], "--seed") == 0 && first + 1 < argc)
             neighbours_seed(strtoull(argv[++first], NULL, 10));
+        else if (strcmp(argv[first], "--device") == 0 && first + 1 < argc)
+            on_device = argv[++first];
+        else if (strcmp(argv[first], "--every") == 0 && first + 1 < argc)
+            every = strtoull(argv[++first], NULL, 10);
     }
-    if (first == argc) {
-        fprintf(stderr, "usage: op_suite [--covered | --neighbours N [--seed S]] [--verbose] FILE-OR-FOLDER ...\n");
+    if (first == argc || !every) {
+        fprintf(stderr, "usage: op_suite [--covered | --neighbours N [--seed S] | --device TYPE] [--every N] [--verbose] "
+                        "FILE-OR-FOLDER ...\n");
         return 2;
     }
     read_all(argv + first);
@@ -560,6 +603,8 @@ int main(int argc, char **argv) {
         check_covered();
     if (neighbours)
         printf("%zu neighbours had a meaning and did no harm\n", n_neighbours);
+    if (on_device)
+        printf("%zu lines ran on %s, %zu can't\n", n_taken, on_device, n_left);
     printf("%zu passed, %zu failed\n", n_passed, n_failed);
     return n_failed != 0;
 }

@@ -31,7 +31,7 @@ typedef struct {
     Resize resize;
     int threads;
     int runs;
-    bool fake;                   // on the fake device
+    const char *device;          // the type of device that has the line: "FAKE"; NULL: the host's
     bool host_constant;          // what the op reads on the host is never fed
     int timeout_ms;              // of every step; 0: none
     int forced_attr;             // -1: none
@@ -52,6 +52,8 @@ typedef struct {
     Node *node;
     VEC(Output) feeds;
     Tensors values;
+    Arena arena;
+    int n_clusters;              // of the call's plan: parts that a device compiles
 } Trial;
 
 FALLIBLE Status *trial_build(Trial *trial, const Line *line, const Mode *mode);

@@ -142,8 +142,8 @@ Status *trial_build(Trial *trial, const Line *line, const Mode *mode) {
     TRY(graph_new(&trial->graph));
     trial->build = (ExpressionBuild){.graph = trial->graph, .forced_attr = mode->forced_attr, .forced = mode->forced,
                                      .leaf = leaf, .arg = trial};
-    if (mode->fake)
-        trial->build.device = STR("/device:FAKE:0");
+    if (mode->device)
+        trial->build.device = str_format(&trial->arena, "/device:%s:0", mode->device);
     return expression_build(&trial->build, line->call, &trial->node);
 }
 
@@ -159,7 +159,14 @@ static Status *run(Trial *trial, const Output *fetches, int n_fetches, Node *con
         }
     StepSignature signature = {.feeds = trial->feeds.p, .fetches = fetches, .targets = targets,
                                .n_feeds = (int)feeds.n, .n_fetches = n_fetches, .n_targets = n_targets};
-    Status *status = session_run(trial->session, &signature, &run_settings_default, feeds.p, out);
+    Plan *plan;
+    Status *status = trial->mode.device && feed ? session_plan(trial->session, &signature, &plan) : OK;
+    if (trial->mode.device && feed && !status) {
+        trial->n_clusters = plan->n_clusters;
+        plan_release(plan);
+    }
+    if (!status)
+        status = session_run(trial->session, &signature, &run_settings_default, feeds.p, out);
     vec_clear(&feeds);
     return status;
 }
@@ -168,8 +175,8 @@ Status *trial_open(Trial *trial) {
     SessionConfig config = session_config_default();
     config.intra_threads = config.inter_threads = trial->mode.threads;
     config.timeout_ms = trial->mode.timeout_ms;
-    config.devices[0] = (DeviceCount){STR("FAKE"), trial->mode.fake};
-    config.n_devices = 1;
+    if (trial->mode.device)
+        config.devices[config.n_devices++] = (DeviceCount){str_of(trial->mode.device), 1};
     return session_new(trial->graph, NULL, &config, &trial->session);
 }
 
@@ -221,5 +228,6 @@ void trial_clear(Trial *trial) {
     tensors_clear(&trial->values);
     vec_clear(&trial->feeds);
     graph_release(trial->graph);
+    arena_clear(&trial->arena);
     *trial = (Trial){0};
 }

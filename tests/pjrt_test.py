@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -223,7 +224,7 @@ def resident():
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     feed = feeds(0)
-    for i in range(10000):
+    for i in range(int(os.environ.get("MILLRACE_STEPS", 2000))):
         session.run(train, feed)
         if i == 1000:
             before = resident()
@@ -436,3 +437,12 @@ def test_an_error_in_a_branch_is_the_steps(tmp_path):
         except tf.errors.InvalidArgumentError as error:
             assert "If" in str(error), error
     """, tmp_path)
+
+
+def test_lines_beside_the_operations(tmp_path):
+    """The ops' own `.test` lines, as programs."""
+    out = subprocess.run([BUILD / "tests/op_suite", "--device", "PJRT", "--every", os.environ.get("MILLRACE_EVERY", "8"), "src/ops"],
+                         capture_output=True, text=True, timeout=500, env={**ENVIRONMENT, "MILLRACE_CACHE": str(tmp_path / "cache")})
+    print(out.stdout)
+    assert out.returncode == 0, out.stdout
+    assert int(re.search(r"(\d+) lines ran on PJRT", out.stdout)[1]) > 50, out.stdout

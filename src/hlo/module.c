@@ -330,16 +330,39 @@ static bool may_compute(const HloWriter *w, const Node *node) {
     return in <= COMPUTED_IN && out <= COMPUTED_OUT;
 }
 
+// The inputs as a kernel would see them, without values where these aren't known; NULL when memory is out.
+static const Tensor **view_inputs(HloWriter *w, const Node *node, const NodeShapes *s) {
+    Arena *arena = &w->module->arena;
+    const Tensor **in = ARENA_ARRAY(arena, const Tensor *, node->n_inputs);
+    Tensor *views = ARENA_ARRAY(arena, Tensor, node->n_inputs);
+    for (int i = 0; in && views && i < node->n_inputs; i++) {
+        const HloEdge *edge = w->in[i];
+        DType dtype = edge->variable >= 0 ? w->spec->variables[edge->variable].dtype : edge->dtype;
+        views[i] = edge->known ? *edge->known : (Tensor){.dtype = dtype, .shape = s->in[i]};
+        in[i] = &views[i];
+    }
+    return views ? in : NULL;
+}
+
+// What only `prepare` refuses.
+static Status *check(HloWriter *w, const Node *node, const NodeShapes *s) {
+    const Op *op = node->type->op;
+    bool asks = w->spec->check && op && op->prepare && op->flow == FLOW_NONE;
+    for (int i = 0; i < node->n_inputs && asks; i++)
+        asks = shape_is_known(&s->in[i]) && (w->in[i]->variable < 0 || in_mask(node, op->read | op->update | op->replace, i));
+    if (!asks)
+        return OK;
+    const Tensor **in = view_inputs(w, node, s);
+    NEED_MEMORY(in);
+    return w->spec->check(w->spec->context, node, in);
+}
+
 // Runs the node now; where it can't be run it is written.
 static Status *compute(HloWriter *w, const Node *node, const NodeShapes *s) {
     Arena *arena = &w->module->arena;
-    const Tensor **in = ARENA_ARRAY(arena, const Tensor *, node->n_inputs);
-    Tensor *views = ARENA_ARRAY(arena, Tensor, node->n_inputs), *out = ARENA_ARRAY(arena, Tensor, node->n_outputs);
-    NEED_MEMORY(in && views && out && vec_reserve(&w->tensors, w->tensors.n + (size_t)node->n_outputs));
-    for (int i = 0; i < node->n_inputs; i++) {
-        views[i] = w->in[i]->known ? *w->in[i]->known : (Tensor){.dtype = w->in[i]->dtype, .shape = s->in[i]};
-        in[i] = &views[i];
-    }
+    const Tensor **in = view_inputs(w, node, s);
+    Tensor *out = ARENA_ARRAY(arena, Tensor, node->n_outputs);
+    NEED_MEMORY(in && out && vec_reserve(&w->tensors, w->tensors.n + (size_t)node->n_outputs));
     Status *status = w->spec->compute(w->spec->context, node, in, out);
     size_t bytes = 0;
     for (int i = 0; i < node->n_outputs && !status; i++)
@@ -370,7 +393,7 @@ static Status *write_known(HloWriter *w, const Node *node, bool *done) {
     if (may_compute(w, node))
         TRY(compute(w, node, &shapes));
     *done = node->n_outputs && w->out[0].known;
-    return OK;
+    return *done ? OK : check(w, node, &shapes);
 }
 
 static Status *write_expansion(HloWriter *w, const Node *node) {

@@ -36,6 +36,9 @@ typedef struct {
     // Runs a stateless node on the host: small integers, shapes. `in` have values, or only shapes where the op reads no
     // more (OP_FROM_SHAPES). Each `out` is then the caller's. NULL, or an error: the node is written instead.
     Status *(*compute)(void *context, const Node *node, const Tensor *const *in, Tensor *out);
+    // What the op refuses when it is prepared for these shapes and, where they are known, values: INVALID_ARGUMENT. NULL: no
+    // one asks.
+    Status *(*check)(void *context, const Node *node, const Tensor *const *in);
     void *context;
     size_t max_text;          // bytes; 0: 64 MiB
     size_t max_constant;      // bytes of a constant in the text, larger ones are arguments; 0: 1,024

@@ -118,6 +118,19 @@ static Status *compute(void *context, const Node *node, const Tensor *const *in,
     return status;
 }
 
+static Status *check(void *context, const Node *node, const Tensor *const *in) {
+    AUTO(arena) Arena arena = {0};
+    Binding binding;
+    Prepared prepared = {0};
+    TRY(binding_init(&binding, node, context, &arena));
+    Status *status = binding.run ? prepared_init(&prepared, &binding, (Tensor *const *)in, 1) : OK;  // only read
+    prepared_clear(&prepared);
+    if (!status || status_code(status) == INVALID_ARGUMENT)
+        return status;
+    status_free(status);
+    return OK;
+}
+
 static Output edge_of(const Plan *plan, int32_t slot) {
     const PlanNode *p = &plan->nodes[plan->slots[slot].producer];
     return (Output){(Node *)(uintptr_t)p->binding.node, slot - p->out};
@@ -164,7 +177,7 @@ static Status *compile(Compilation *c, Program **out) {
     const PlanCluster *cluster = c->programs->cluster;
     const Plan *plan = cluster->host;
     const Device *host = plan->n_nodes ? plan->nodes[0].binding.device : NULL;
-    HloSpec spec = {.variables = c->variables, .n_variables = c->n_variables, .compute = compute,
+    HloSpec spec = {.variables = c->variables, .n_variables = c->n_variables, .compute = compute, .check = check,
                     .context = (void *)(uintptr_t)host,
                     .fast_products = (c->programs->mode & COMPILE_TF32) != 0};
     TRY(list_inputs(c, plan, &c->arena, &spec));

@@ -372,16 +372,15 @@ static COLD Status *norm_hlo(Hlo *h) {
     return hlo_out(h, 4, variance);
 }
 
-// In training the moments are part of what is differentiated.
+// In training the moments, which are given, are part of what is differentiated.
 static COLD Status *norm_grad_hlo(Hlo *h) {
     HloValue dy = hlo_cast(h, hlo_in(h, 0), DT_float), x = hlo_cast(h, hlo_in(h, 1), DT_float), scale = hlo_in(h, 2);
     TRY(h->status);
     HloNorm norm = hlo_norm_of(h, x);
     NEED(norm.rows > 0, UNIMPLEMENTED, "no images");
     bool training = node_bool(h->node, "is_training");
-    HloValue mean = training ? hlo_mean(h, x, norm.axes, DROP) : hlo_in(h, 3);
+    HloValue mean = hlo_in(h, 3), variance = hlo_in(h, 4);
     HloValue apart = hlo_sub(h, x, hlo_along(h, mean, x, norm.channel));
-    HloValue variance = training ? hlo_mean(h, hlo_square(h, apart), norm.axes, DROP) : hlo_in(h, 4);
     HloValue inverse = hlo_rsqrt(h, hlo_plus(h, variance, (double)node_float(h->node, "epsilon")));
     HloValue normal = hlo_mul(h, apart, hlo_along(h, inverse, x, norm.channel));
     HloValue d_offset = hlo_reduce(h, "add", dy, norm.axes, DROP);

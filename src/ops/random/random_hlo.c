@@ -117,6 +117,12 @@ static Status *write_random(Hlo *h, Kind kind) {
     int64_t count = shape_count(out), even = count + count % 2;
     bool seeded = signature->n_inputs > 1 && str_is(signature->inputs[1].name, "seed"), wide = dtype_size(dtype) == 8;
     NEED(count > 0, UNIMPLEMENTED, "no numbers");
+    if (!node_op(h->node)->open && !seeded) {
+        enum { PHILOX = 1, AUTOMATIC = 3 };
+        double algorithm = hlo_need_number(h, 3, 0);
+        TRY(h->status);
+        NEED(algorithm == PHILOX || algorithm == AUTOMATIC, UNIMPLEMENTED, "algorithm %.0f", algorithm);
+    }
     Generator g = node_op(h->node)->open ? of_stream(h, random_reserved((uint64_t)count))
                 : seeded ? of_seeds(h, hlo_in(h, 1)) : of_key(h, hlo_in(h, 1), hlo_in(h, 2));
     int64_t needed = kind == NORMAL ? even : count;

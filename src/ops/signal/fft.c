@@ -445,6 +445,9 @@ static COLD Status *fft_hlo(Hlo *h) {
         high.dims[at] = (half ? lengths.dims[i] / 2 + 1 : lengths.dims[i]) - x->shape.dims[at];
     }
     NEED(shape_count(&x->shape) > 0 && shape_count(hlo_out_shape(h, 0)) > 0, UNIMPLEMENTED, "no signals");
+    NEED(dtype_size(x->dtype) * (row->kind == KIND_RFFT ? 2 : 1) ==
+             dtype_size(hlo_out_type(h, 0)) * (row->kind == KIND_IRFFT ? 2 : 1), UNIMPLEMENTED, "%s of %s",
+         dtype_name(hlo_out_type(h, 0)), dtype_name(x->dtype));
     x = hlo_pad(h, x, NULL, none, high, NULL);
     return hlo_out(h, 0, hlo_fft(h, x, words[row->kind], lengths, hlo_out_type(h, 0), *hlo_out_shape(h, 0)));
 }
