@@ -13,6 +13,8 @@ static const char ABOUT[] =
     "protocol. What a cluster is made of, and which of its tasks this one is, TF_CONFIG says in the environment, or the "
     "options, which win; without either it is a cluster of one task on localhost. With --jobs it is made of the processes that a "
     "scheduler has started: Slurm, OpenMPI and other process managers that speak PMI, or a Kubernetes Indexed Job.\n\n"
+    "At SIGTERM it begins no more steps, and ends with code 0 when those that run have ended; with 143 at a second SIGTERM, or "
+    "with --jobs, since a scheduler would take 0 for the end of the job. At Ctrl-C it ends at once, with code 130.\n\n"
     "With --jobs and a program, tasks of every job but \"ps\" become that program, which finds all this in TF_CONFIG and starts its own "
     "server.\n\n"
     "Anyone who can reach the port can run any graph, with the rights of this process: it listens on the address that the "
@@ -24,6 +26,7 @@ static const Option OPTIONS[] = {
     {"task", "N", "its number in the job", 't'},
     {"port", "N", "the port to listen on, instead of the cluster's; with --jobs that of the first task on each host, else 2222", 'p'},
     {"jobs", "TEXT", "of which jobs the processes are, in their order: \"ps=2,worker\", two and all others", 'J'},
+    {"drain", "SECONDS", "that steps have to end after SIGTERM; 10", 'd'},
     {"hosts", "TEXT", "with --jobs: where they are, if the scheduler doesn't tell: \"a,node[1-3]\"", 'H'},
     {0}};
 
@@ -36,6 +39,7 @@ typedef struct {
     char *cluster;
     const char *job, *jobs, *hosts;
     int task, port;
+    int drain;               // seconds
     char **program;
 } Options;
 
@@ -48,6 +52,19 @@ static bool read_number(const Command *command, const char *name, int most, int 
     }
     *out = (int)value;
     return true;
+}
+
+static bool read_numbers(int option, Options *o) {
+    switch (option) {
+    case 't':
+        return read_number(&command_server, "task", 1 << 20, &o->task);
+    case 'p':
+        return read_number(&command_server, "port", 65535, &o->port);
+    case 'd':
+        return read_number(&command_server, "drain", 1 << 20, &o->drain);
+    default:
+        return true;
+    }
 }
 
 static bool read_cluster(char **out) {
@@ -66,12 +83,10 @@ static int read_options(int argc, char **argv, Options *o) {
             return EXIT_USAGE + 1;
         if (option == 'c' && !read_cluster(&o->cluster))
             return EXIT_FAILED + 1;
+        if (!read_numbers(option, o))
+            return EXIT_USAGE + 1;
         if (option == 'j')
             o->job = optarg;
-        if (option == 't' && !read_number(&command_server, "task", 1 << 20, &o->task))
-            return EXIT_USAGE + 1;
-        if (option == 'p' && !read_number(&command_server, "port", 65535, &o->port))
-            return EXIT_USAGE + 1;
         if (option == 'J')
             o->jobs = optarg;
         if (option == 'H')
@@ -88,16 +103,13 @@ static int read_options(int argc, char **argv, Options *o) {
 }
 
 // --jobs: what TF_CONFIG would hold, as the cluster.
-static void ask_scheduler(Options *o, TF_Status *status) {
+static char *ask_scheduler(const Options *o, TF_Status *status) {
     enum { USUAL_PORT = 2222 };
     TF_Buffer *config = TF_NewBuffer();
     mr_scheduler_cluster(o->jobs, o->hosts, o->port ? o->port : USUAL_PORT, config, status);
-    if (TF_GetCode(status) == TF_OK) {
-        free(o->cluster);
-        o->cluster = strdup(config->data);
-    }
-    o->port = 0;
+    char *cluster = TF_GetCode(status) == TF_OK ? strdup(config->data) : NULL;
     TF_DeleteBuffer(config);
+    return cluster;
 }
 
 // Whether the program is this task, and not a server.
@@ -129,15 +141,28 @@ static TF_Server *start(const Options *o, TF_Status *status) {
     return server;
 }
 
-// Until Ctrl-C or SIGTERM, which are waited for, so that steps end in order.
-static int serve(TF_Server *server, TF_Status *status, const sigset_t *signals) {
+// Lets steps end, until a second signal; whether it came.
+static bool drain(TF_Server *server, int seconds, TF_Status *status, const sigset_t *signals) {
+    enum { LOOK = 100 };
+    bool over = false, hurried = false;
+    for (int64_t ms = 0; ms < 1000 * (int64_t)seconds && !over && !hurried; ms += LOOK) {
+        mr_server_drain(server, LOOK, status);
+        over = TF_GetCode(status) != TF_DEADLINE_EXCEEDED;
+        hurried = !over && sigtimedwait(signals, NULL, &(struct timespec){0}) > 0;
+    }
+    return hurried;
+}
+
+// Until Ctrl-C or SIGTERM, which are waited for, so that steps end in order. Schedulers would take 0 for the end of their job.
+static int serve(TF_Server *server, TF_Status *status, const sigset_t *signals, const Options *options) {
     int number = 0;
     printf("listening at %s\n", TF_ServerTarget(server));
     fflush(stdout);
     while (sigwait(signals, &number) != 0)
         continue;
+    bool hurried = number == SIGTERM && drain(server, options->drain, status, signals);
     TF_ServerStop(server, status);
-    return number == SIGINT ? 130 : 143;
+    return number == SIGINT ? 130 : hurried || options->jobs ? 143 : 0;
 }
 
 static int be_server(const Options *options, TF_Status *status) {
@@ -147,21 +172,24 @@ static int be_server(const Options *options, TF_Status *status) {
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);  // before any thread is made
     TF_Server *server = start(options, status);
-    int code = good(status, "server") ? serve(server, status, &signals) : EXIT_FAILED;
+    int code = good(status, "server") ? serve(server, status, &signals, options) : EXIT_FAILED;
     TF_DeleteServer(server);
     return code;
 }
 
 static int run(int argc, char **argv) {
-    Options options = {.task = -1};
+    Options options = {.task = -1, .drain = 10};
     int early = read_options(argc, argv, &options), code = EXIT_FAILED;
     if (early) {
         free(options.cluster);
         return early - 1;
     }
     TF_Status *status = TF_NewStatus();
-    if (options.jobs)
-        ask_scheduler(&options, status);
+    if (options.jobs) {
+        free(options.cluster);
+        options.cluster = ask_scheduler(&options, status);
+        options.port = 0;
+    }
     if (TF_GetCode(status) == TF_OK && is_for_program(&options, status))
         code = become(&options);
     else if (good(status, "server"))

@@ -26,11 +26,11 @@ class Cluster:
         for task in TASKS:
             self.start(task)
 
-    def start(self, task):
+    def start(self, task, *options):
         job, number = task.split("/")
         text = ";".join("%s=%s" % (name, ",".join("localhost:%d" % self.ports["%s/%d" % (name, i)] for i in range(2)))
                         for name in ("worker", "ps"))
-        process = subprocess.Popen([COMMAND, "server", "--cluster", text, "--job", job, "--task", number],
+        process = subprocess.Popen([COMMAND, "server", "--cluster", text, "--job", job, "--task", number, *options],
                                    stdout=subprocess.PIPE, text=True)
         assert "listening" in process.stdout.readline()
         self.processes[task] = process
@@ -205,3 +205,64 @@ def test_a_frozen_master_and_closing_beside_a_frozen_task(cluster):
             session.run(model.sum)
         cluster.signal("worker/1", signal.SIGCONT)
         assert until(lambda: session.run(model.sum)) == 3.0
+
+
+class Waiting:
+    """a step that begins on ps/0 and waits there for what is enqueued on ps/1"""
+    def __init__(self):
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            with on("ps/1"):
+                queue = tf.FIFOQueue(10, [tf.float32], [[]], shared_name="queue")
+                self.taken, self.put = queue.dequeue(), queue.enqueue(7.0)
+            with on("ps/0"):
+                self.begun = tf.Variable(0.0, name="begun", use_resource=True)
+                with tf.control_dependencies([self.begun.assign_add(1.0, read_value=False)]):
+                    one = tf.constant(1.0)
+                self.step = self.taken + one
+
+    def begin(self, cluster, outcomes):
+        """in a thread; back when ps/0 is in it"""
+        def run():
+            try:
+                with tf.Session(cluster.target("worker/1"), graph=self.graph) as session:
+                    outcomes.append(session.run(self.step))
+            except tf.errors.OpError as error:
+                outcomes.append(error)
+        thread = threading.Thread(target=run)
+        with tf.Session(cluster.target(), graph=self.graph) as session:
+            session.run(self.begun.initializer)
+            thread.start()
+            while session.run(self.begun) == 0.0:
+                assert thread.is_alive()
+                time.sleep(0.01)
+        return thread
+
+
+def test_a_task_that_is_to_end_lets_steps_end(cluster):
+    model, outcomes = Waiting(), []
+    cluster.kill("ps/0")
+    cluster.start("ps/0", "--drain", "60")
+    thread = model.begin(cluster, outcomes)
+    with tf.Session(cluster.target(), graph=model.graph) as session:
+        session.run(model.begun)
+        cluster.signal("ps/0", signal.SIGTERM)
+        end = time.monotonic() + PATIENCE
+        with pytest.raises(tf.errors.UnavailableError, match="about to end"):
+            while time.monotonic() < end:
+                session.run(model.begun)
+        session.run(model.put)
+    thread.join(PATIENCE)
+    assert outcomes == [8.0]
+    assert cluster.processes["ps/0"].wait(PATIENCE) == 0
+
+
+def test_a_task_that_is_to_end_waits_no_longer_than_told(cluster):
+    model, outcomes = Waiting(), []
+    cluster.kill("ps/0")
+    cluster.start("ps/0", "--drain", "1")
+    thread = model.begin(cluster, outcomes)
+    cluster.signal("ps/0", signal.SIGTERM)
+    assert cluster.processes["ps/0"].wait(PATIENCE) == 0
+    thread.join(LEASE + PATIENCE)
+    assert isinstance(outcomes[0], (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError))

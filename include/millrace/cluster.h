@@ -14,6 +14,11 @@ extern "C" {
  * tell which of its tasks; `port` 0: that of the task's address. INVALID_ARGUMENT. */
 MR_EXPORT void mr_server_def(const char *cluster, const char *job, int task, int port, TF_Buffer *out, TF_Status *status);
 
+/* Has a server begin no more sessions and steps (clients get UNAVAILABLE), and waits `ms` milliseconds at most for those that run,
+ * also on behalf of other tasks, which are served what they need meanwhile. DEADLINE_EXCEEDED where some still do: call it
+ * again, or TF_ServerStop. */
+MR_EXPORT void mr_server_drain(TF_Server *server, int64_t ms, TF_Status *status);
+
 /* What TF_CONFIG would hold, into an empty buffer, followed by a NUL that `length` does not count: for processes that Slurm,
  * OpenMPI, another process manager that speaks PMI, or a Kubernetes Indexed Job has started. `jobs`, "ps=2,worker": the first
  * two of them are parameter tasks, the rest workers; NULL: all workers. `hosts`: where they are, in Slurm's notation,

@@ -245,18 +245,18 @@ static Status *release_callable(void *arg, ServiceCall *call, const void *messag
     return master_session_release_callable(session, request->handle);
 }
 
-#define METHOD(Name, Request, Response, answer) \
-    {"/tensorflow.MasterService/" Name, &message_##Request##Proto, &message_##Response##Proto, answer}
+#define METHOD(Name, Request, Response, answer, begins) \
+    {"/tensorflow.MasterService/" Name, &message_##Request##Proto, &message_##Response##Proto, answer, begins}
 const ServiceMethod master_methods[] = {
-    METHOD("CreateSession", CreateSessionRequest, CreateSessionResponse, create_session),
-    METHOD("ExtendSession", ExtendSessionRequest, ExtendSessionResponse, extend_session),
-    METHOD("RunStep", RunStepRequest, RunStepResponse, run_step),
-    METHOD("PartialRunSetup", PartialRunSetupRequest, PartialRunSetupResponse, partial_run_setup),
-    METHOD("CloseSession", CloseSessionRequest, Empty, close_session),
-    METHOD("Reset", ResetRequest, Empty, reset),
-    METHOD("ListDevices", ListDevicesRequest, ListDevicesResponse, list_devices),
-    METHOD("MakeCallable", MakeCallableRequest, MakeCallableResponse, make_callable),
-    METHOD("RunCallable", RunCallableRequest, RunCallableResponse, run_callable),
-    METHOD("ReleaseCallable", ReleaseCallableRequest, Empty, release_callable),
+    METHOD("CreateSession", CreateSessionRequest, CreateSessionResponse, create_session, true),
+    METHOD("ExtendSession", ExtendSessionRequest, ExtendSessionResponse, extend_session, false),
+    METHOD("RunStep", RunStepRequest, RunStepResponse, run_step, true),
+    METHOD("PartialRunSetup", PartialRunSetupRequest, PartialRunSetupResponse, partial_run_setup, true),
+    METHOD("CloseSession", CloseSessionRequest, Empty, close_session, false),
+    METHOD("Reset", ResetRequest, Empty, reset, false),
+    METHOD("ListDevices", ListDevicesRequest, ListDevicesResponse, list_devices, false),
+    METHOD("MakeCallable", MakeCallableRequest, MakeCallableResponse, make_callable, false),
+    METHOD("RunCallable", RunCallableRequest, RunCallableResponse, run_callable, true),
+    METHOD("ReleaseCallable", ReleaseCallableRequest, Empty, release_callable, false),
     {0},
 };

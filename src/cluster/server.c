@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "cluster/master.h"
 
 typedef enum { SERVER_NEW, SERVER_STARTED, SERVER_STOPPED } ServerState;
@@ -143,6 +144,27 @@ Status *server_stop(Server *server) {
     mutex_lock(&server->lock);
     condition_notify_all(&server->stopped);
     mutex_unlock(&server->lock);
+    return OK;
+}
+
+static int64_t steps_that_run(const Server *server) {
+    int64_t called = service_steps(server->service) + service_steps(server->work);
+    // A part that has ended may have tensors that others have yet to get: until its master cleans up.
+    int64_t known = (int64_t)steps_count(worker_steps(server->worker));
+    return called > known ? called : known;
+}
+
+Status *server_drain(Server *server, int64_t deadline) {
+    static const int64_t LOOK = 5 * (int64_t)CLOCK_MS;
+    int64_t n;
+    rpc_server_leave(server->rpc);
+    service_drain(server->service);
+    service_drain(server->work);
+    mutex_lock(&server->lock);
+    while ((n = steps_that_run(server)) && server->state == SERVER_STARTED && clock_now() < deadline)
+        condition_wait_until(&server->stopped, &server->lock, clock_now() + LOOK);
+    mutex_unlock(&server->lock);
+    NEED(!n, DEADLINE_EXCEEDED, "%lld steps still run", (long long)n);
     return OK;
 }
 

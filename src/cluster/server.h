@@ -18,6 +18,9 @@ FALLIBLE Status *server_new(Str server_def, Server **out);
 FALLIBLE Status *server_start(Server *server);
 // Ends sessions and steps. A stopped server doesn't start again: FAILED_PRECONDITION.
 FALLIBLE Status *server_stop(Server *server);
+// Begins no more sessions and steps, UNAVAILABLE, and waits for those that run, here and on behalf of other tasks; what they
+// need of this task is served meanwhile. DEADLINE_EXCEEDED when some still do: it may be called again, or the server stopped.
+FALLIBLE Status *server_drain(Server *server, int64_t deadline);
 // Waits until another thread stops it.
 FALLIBLE Status *server_join(Server *server);
 // "grpc://localhost:2222": what clients connect to, with the port that it listens on.

@@ -16,7 +16,9 @@ struct Service {
     Slot *slots;
     Mutex lock;
     Condition idle;
-    int64_t calls;           // being answered; guarded by lock
+    int64_t calls;           // being answered; guarded by lock, as is what follows
+    int64_t steps;           // those among them that began something
+    bool drains;
 };
 
 typedef struct {
@@ -52,8 +54,19 @@ static Status *answer(Task *task, Payload **out) {
     return status;
 }
 
-static void ended(Service *service) {
+// False: it is refused.
+static bool begun(Service *service, const ServiceMethod *method) {
     mutex_lock(&service->lock);
+    bool good = !method->begins || !service->drains;
+    service->calls += good;
+    service->steps += good && method->begins;
+    mutex_unlock(&service->lock);
+    return good;
+}
+
+static void ended(Service *service, const ServiceMethod *method) {
+    mutex_lock(&service->lock);
+    service->steps -= method->begins;
     if (--service->calls == 0)
         condition_notify_all(&service->idle);
     mutex_unlock(&service->lock);
@@ -63,6 +76,7 @@ static void run(void *arg) {
     Task *task = arg;
     ServiceCall *call = &task->call;
     Service *service = call->service;
+    const ServiceMethod *method = task->method;
     Payload *payload = NULL;
     Cancellation *client = rpc_request_cancellation(call->request);
     bool watched = cancellation_watch(client, &task->watch, cancel, task);
@@ -79,14 +93,16 @@ static void run(void *arg) {
     rpc_request_answer(call->request, status, payload);
     arena_clear(&call->arena);
     free(task);
-    ended(service);
+    ended(service, method);
 }
 
 static void take(void *arg, RpcRequest *request) {
     const Slot *slot = arg;
     Task *task = calloc(1, sizeof *task);
-    if (!task) {
-        rpc_request_answer(request, OUT_OF_MEMORY, NULL);
+    if (!task || !begun(slot->service, slot->method)) {
+        rpc_request_answer(request, task ? status_new(UNAVAILABLE, __FILE__, __LINE__, "the server is about to end") :
+                                           OUT_OF_MEMORY, NULL);
+        free(task);
         return;
     }
     Received *message = rpc_request_message(request);
@@ -94,15 +110,25 @@ static void take(void *arg, RpcRequest *request) {
     task->call = (ServiceCall){.service = slot->service, .request = request,
                                .message = {(const char *)message->bytes, message->n}};
     cancellation_init(&task->call.cancelled, NULL);
-    mutex_lock(&slot->service->lock);
-    slot->service->calls++;
-    mutex_unlock(&slot->service->lock);
     if (pool_elastic(run, task))
         return;
     rpc_request_answer(request, status_new(RESOURCE_EXHAUSTED, __FILE__, __LINE__, "no thread for the request"), NULL);
     cancellation_clear(&task->call.cancelled);
     free(task);
-    ended(slot->service);
+    ended(slot->service, slot->method);
+}
+
+void service_drain(Service *service) {
+    mutex_lock(&service->lock);
+    service->drains = true;
+    mutex_unlock(&service->lock);
+}
+
+int64_t service_steps(Service *service) {
+    mutex_lock(&service->lock);
+    int64_t n = service->steps;
+    mutex_unlock(&service->lock);
+    return n;
 }
 
 Status *service_new(RpcServer *server, const ServiceMethod *methods, void *arg, Service **out) {

@@ -26,9 +26,14 @@ typedef struct {
     const char *path;        // "/tensorflow.MasterService/RunStep"
     const MessageType *request, *response;
     ServiceFn *answer;
+    bool begins;             // a step or a session: what a server that is about to end does no more
 } ServiceMethod;
 
 // Adds the methods, a table that ends with {NULL}, to a server that doesn't listen yet. `arg` outlives the service.
 FALLIBLE Status *service_new(RpcServer *server, const ServiceMethod *methods, void *arg, Service **out);
+// From now on methods that begin something are refused: UNAVAILABLE.
+void service_drain(Service *service);
+// How many calls of such methods are being answered.
+int64_t service_steps(Service *service);
 // Waits for the calls that are being answered: the server has been stopped, so they are cancelled.
 void service_free(Service *service);

@@ -353,20 +353,20 @@ static Status *nothing(void *arg, ServiceCall *call, const void *message, void *
     return OK;
 }
 
-#define METHOD(Name, Request, Response, answer) \
-    {"/tensorflow.WorkerService/" Name, &message_##Request##Proto, &message_##Response##Proto, answer}
+#define METHOD(Name, Request, Response, answer, begins) \
+    {"/tensorflow.WorkerService/" Name, &message_##Request##Proto, &message_##Response##Proto, answer, begins}
 const ServiceMethod worker_methods[] = {
-    METHOD("GetStatus", Empty, GetStatusResponse, get_status),
-    METHOD("CreateWorkerSession", CreateWorkerSessionRequest, Empty, create_session),
-    METHOD("DeleteWorkerSession", DeleteWorkerSessionRequest, Empty, delete_session),
-    METHOD("RegisterGraph", RegisterGraphRequest, RegisterGraphResponse, register_graph),
-    METHOD("DeregisterGraph", DeregisterGraphRequest, Empty, deregister_graph),
-    METHOD("RunGraph", RunGraphRequest, RunGraphResponse, run_graph),
-    METHOD("CleanupGraph", CleanupGraphRequest, Empty, cleanup_graph),
-    METHOD("CleanupAll", CleanupAllRequest, Empty, cleanup_all),
-    METHOD("MarkRecvFinished", Empty, Empty, nothing),  // answers aren't kept to be sent again
-    METHOD("Logging", Empty, Empty, nothing),           // nothing is logged but what RunGraph is asked to
-    METHOD("Tracing", Empty, Empty, nothing),
+    METHOD("GetStatus", Empty, GetStatusResponse, get_status, false),
+    METHOD("CreateWorkerSession", CreateWorkerSessionRequest, Empty, create_session, true),
+    METHOD("DeleteWorkerSession", DeleteWorkerSessionRequest, Empty, delete_session, false),
+    METHOD("RegisterGraph", RegisterGraphRequest, RegisterGraphResponse, register_graph, false),
+    METHOD("DeregisterGraph", DeregisterGraphRequest, Empty, deregister_graph, false),
+    METHOD("RunGraph", RunGraphRequest, RunGraphResponse, run_graph, true),
+    METHOD("CleanupGraph", CleanupGraphRequest, Empty, cleanup_graph, false),
+    METHOD("CleanupAll", CleanupAllRequest, Empty, cleanup_all, false),
+    METHOD("MarkRecvFinished", Empty, Empty, nothing, false),  // answers aren't kept to be sent again
+    METHOD("Logging", Empty, Empty, nothing, false),           // nothing is logged but what RunGraph is asked to
+    METHOD("Tracing", Empty, Empty, nothing, false),
     {0},
 };
 

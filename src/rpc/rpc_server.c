@@ -301,6 +301,10 @@ static int wait_for_clients(RpcServer *server, int64_t deadline) {
     return n;
 }
 
+void rpc_server_leave(RpcServer *server) {
+    atomic_store(&server->draining, true);
+}
+
 Status *rpc_server_drain(RpcServer *server, int64_t deadline) {
     NEED(!event_loop_is_inside(server->loop), FAILED_PRECONDITION, "the loop's thread can't wait for a server's calls");
     TRY(order(server, run_drain, &(Order){0}));

@@ -32,6 +32,8 @@ FALLIBLE Status *rpc_server_listen(RpcServer *server, const char *address, int *
 // A connection that was made elsewhere; takes the socket.
 FALLIBLE Status *rpc_server_adopt(RpcServer *server, int fd);
 
+// Says by grpc.health.v1 that it is about to end. Calls are answered as before.
+void rpc_server_leave(RpcServer *server);
 // No new connections and, once clients have heard so, no new calls; waits for those that run. DEADLINE_EXCEEDED when some
 // still do: rpc_server_stop ends them. Not on the loop's thread.
 FALLIBLE Status *rpc_server_drain(RpcServer *server, int64_t deadline);

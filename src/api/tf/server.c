@@ -5,6 +5,8 @@
 
 #include "api/api.h"
 #include "api/environment.h"
+#include "base/clock.h"
+#include "millrace/cluster.h"
 
 struct TF_Server {
     Server *server;
@@ -24,6 +26,11 @@ TF_Server *TF_NewServer(const void *proto, size_t proto_len, TF_Status *status) 
 
 void TF_ServerStart(TF_Server *server, TF_Status *status) {
     api_set(status, server_start(server->server));
+}
+
+void mr_server_drain(TF_Server *server, int64_t ms, TF_Status *status) {
+    int64_t most = (INT64_MAX - clock_now()) / CLOCK_MS;
+    api_set(status, server_drain(server->server, clock_now() + (ms < 0 ? 0 : ms < most ? ms : most) * CLOCK_MS));
 }
 
 void TF_ServerStop(TF_Server *server, TF_Status *status) {
