@@ -2,8 +2,8 @@
 
     compare.py [--oracle PYTHON] [program ...]
 
-Each program has `main(tf)`, which returns numbers, texts and arrays in dicts and lists. The two runs are two processes. `tf` is
-graph mode, or eager mode where the program says EAGER = True.
+Each program has `main(tf)`, which returns numbers, texts and arrays in dicts and lists. `tf` is graph mode, or eager mode where
+the program says EAGER = True: one process of either side runs all programs of a mode, so TensorFlow is imported twice in all.
 """
 import argparse
 import os
@@ -13,12 +13,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN = """
-import importlib.util, pickle, sys
-spec = importlib.util.spec_from_file_location("program", sys.argv[1])
-program = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(program)
-eager = getattr(program, "EAGER", False)
-if sys.argv[3] == "tensorflow":
+import importlib.util, os, pickle, sys, traceback
+which, folder, eager = sys.argv[1], sys.argv[2], sys.argv[3] == "eager"
+if which == "tensorflow":
     import tensorflow as tf
     if not eager:
         tf = tf.compat.v1
@@ -37,18 +34,47 @@ def plain(value):
     if value.dtype.kind == "O":
         return None, value.shape, value.ravel().tolist()
     return value.dtype.str, value.shape, value.tobytes()
-with open(sys.argv[2], "wb") as f:
-    pickle.dump(plain(program.main(tf)), f)
+for path in sys.argv[4:]:
+    if not eager:
+        tf.reset_default_graph()
+    try:
+        spec = importlib.util.spec_from_file_location("program", path)
+        program = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(program)
+        found = True, plain(program.main(tf))
+    except Exception:
+        found = False, traceback.format_exc()
+    with open(os.path.join(folder, os.path.basename(path)), "wb") as f:
+        pickle.dump(found, f)
 """
 
 
-def results(python, program, which, out):
+def results(python, programs, which):
+    """{program: what it gives, or a text with the error}: a process for graph mode, and one for eager mode."""
+    import tempfile
     env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
-    done = subprocess.run([python, "-c", RUN, program, out, which], env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError("%s on %s:\n%s" % (os.path.basename(program), which, done.stderr[-3000:]))
-    with open(out, "rb") as f:
-        return arrays(pickle.load(f))
+    found = {}
+    for eager in (False, True):
+        some = [p for p in programs if is_eager(p) == eager]
+        if not some:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([python, "-c", RUN, which, folder, "eager" if eager else "graph"] + some, env=env,
+                                  capture_output=True, text=True)
+            for program in some:
+                answer = os.path.join(folder, os.path.basename(program))
+                if not os.path.exists(answer):
+                    found[program] = "%s ended early:\n%s" % (which, done.stderr[-3000:])
+                    continue
+                with open(answer, "rb") as f:
+                    fine, value = pickle.load(f)
+                found[program] = arrays(value) if fine else "%s:\n%s" % (which, value[-3000:])
+    return found
+
+
+def is_eager(program):
+    with open(program) as f:
+        return "EAGER = True" in f.read()
 
 
 def arrays(value):
@@ -86,7 +112,6 @@ def differences(a, b, where, tolerance):
 
 
 def main():
-    import tempfile
     parser = argparse.ArgumentParser()
     parser.add_argument("--oracle", default=os.path.expanduser("~/.cache/millrace/oracle/bin/python"))
     parser.add_argument("--tolerance", type=float, default=2e-4)
@@ -94,20 +119,18 @@ def main():
     options = parser.parse_args()
     folder = os.path.join(HERE, "programs")
     names = options.programs or sorted(n[:-3] for n in os.listdir(folder) if n.endswith(".py"))
+    programs = [os.path.join(folder, name + ".py") for name in names]
+    theirs = results(options.oracle, programs, "tensorflow")
+    ours = results(sys.executable, programs, "millrace")
     wrong = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for name in names:
-            program = os.path.join(folder, name + ".py")
-            try:
-                theirs = results(options.oracle, program, "tensorflow", os.path.join(scratch, "a"))
-                ours = results(sys.executable, program, "millrace", os.path.join(scratch, "b"))
-                found = differences(theirs, ours, name, options.tolerance)
-            except RuntimeError as error:
-                found = [str(error)]
-            print("%-20s %s" % (name, "equal" if not found else "%d differences" % len(found)))
-            for one in found[:12]:
-                print("    " + one)
-            wrong += bool(found)
+    for name, program in zip(names, programs):
+        a, b = theirs[program], ours[program]
+        failed = [one for one in (a, b) if isinstance(one, str)]
+        found = failed or differences(a, b, name, options.tolerance)
+        print("%-20s %s" % (name, "equal" if not found else "%d differences" % len(found)))
+        for one in found[:12]:
+            print("    " + one)
+        wrong += bool(found)
     print("%d programs, %d with differences" % (len(names), wrong))
     return wrong
 

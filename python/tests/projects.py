@@ -14,15 +14,30 @@ import tarfile
 import xml.etree.ElementTree
 import zipfile
 
-# name==version, the test files (patterns below the unpacked folder), packages that it needs beside
+# name==version, the test files (patterns below the unpacked folder), packages that it needs beside (with NumPy below 1.24, which
+# their years knew, for most)
 PROJECTS = [
-    ("trfl==1.2.0", ["trfl/*_test.py"], ["tensorflow-probability==0.7.0", "decorator", "cloudpickle"]),
     ("tf_slim==1.1.0", ["tf_slim/*_test.py", "tf_slim/[dlmot]*/*_test.py"], []),
-    ("prettytensor==0.7.4", ["prettytensor/**/*_test.py"], []),
-    ("graph_nets==1.0.5", ["*/graph_nets/tests/*_test.py"], ["networkx", "dm-sonnet==1.36", "contextlib2"]),
     ("tflearn==0.5.0", ["*/tests/test_*.py"], ["Pillow==9.5.0"]),
+    ("gpflow==1.5.1", ["*/tests/test_*.py", "*/gpflow/test_*.py"], ["multipledispatch", "tabulate", "h5py", "pandas", "scipy"]),
+    ("tensorflow-constrained-optimization==0.2", ["*/python/**/*_test.py"], ["scipy"]),
+    ("tensorrec==0.26.2", ["*/test/test_*.py", "test/test_*.py"], ["scipy"]),
+    ("bert-tensorflow==1.0.4", ["*/bert/*_test.py"], []),
+    ("trfl==1.2.0", ["trfl/*_test.py"], ["tensorflow-probability==0.7.0", "decorator", "cloudpickle", "dm-tree", "wrapt"]),
+    ("graph_nets==1.0.5", ["*/graph_nets/tests/*_test.py"], ["networkx", "dm-sonnet==1.36", "contextlib2"]),
+    ("prettytensor==0.7.4", ["prettytensor/**/*_test.py"], []),
     ("tensorpack==0.11", ["*/tensorpack/**/*_test.py", "*/tests/**/*_test.py"],
      ["msgpack", "msgpack-numpy", "tabulate", "termcolor", "tqdm", "psutil"]),
+    ("aboleth==0.9.0", ["*/tests/test_*.py"], ["multipledispatch"]),
+    ("keras==2.3.1", ["*/tests/keras/**/*_test.py"], ["keras_applications", "keras_preprocessing", "pyyaml", "h5py"]),
+    ("keras-bert==0.86.0", ["*/tests/test_*.py", "*/tests/**/test_*.py"], ["keras-pos-embd", "keras-transformer"]),
+    ("tensorforce==0.4.3", ["tensorforce/tests/test_*.py"], ["tqdm"]),
+    ("inferpy==1.3.1", ["*/tests/**/test_*.py"], ["networkx", "tensorflow-probability==0.7.0"]),
+    ("tensorflow-gan==2.0.0", ["tensorflow_gan/python/**/*_test.py"], ["tensorflow-probability==0.7.0", "tensorflow-hub==0.7.0"]),
+    ("texar==0.2.4", ["*/texar/tf/core/*_test.py", "*/texar/tf/utils/*_test.py", "*/texar/tf/losses/*_test.py",
+                      "*/texar/tf/modules/**/*_test.py"], ["funcsigs", "tensorflow-probability==0.7.0"]),
+    ("wavenet==0.1.2", ["*/wavenet/test_*.py"], []),
+    ("tfmpl==1.0.2", ["tfmpl/tests/test_*.py"], ["matplotlib"]),
 ]
 Outcome = collections.namedtuple("Outcome", ["passed", "failed", "skipped", "reasons"])
 
@@ -47,10 +62,13 @@ def unpacked(folder, requirement, needs):
 
 def run_file(place, path, seconds):
     report = os.path.join(place, "report.xml")
+    os.makedirs(os.path.join(place, "beside"), exist_ok=True)
     root = next((os.path.dirname(p) for p in _parents(path, place) if not os.path.exists(os.path.join(
         os.path.dirname(p), "__init__.py"))), place)
     env = dict(os.environ, PYTHONPATH=os.pathsep.join([root, os.path.join(place, "beside"), os.environ.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "millrace.tf1", "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider",
+    with open(os.path.join(place, "beside", "flags_are_parsed.py"), "w") as f:
+        f.write("from absl import flags\nflags.FLAGS.mark_as_parsed()\n")   # as their own main programs do
+    command = [sys.executable, "-m", "millrace.tf1", "-m", "pytest", "-q", "-p", "flags_are_parsed", "--tb=line", "-p", "no:cacheprovider",
                "--rootdir", root, "--import-mode=importlib", "--junitxml", report, path]
     if os.path.exists(report):
         os.remove(report)

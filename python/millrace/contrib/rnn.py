@@ -157,8 +157,7 @@ class AttentionCellWrapper(RNNCell):
             attentions, history = state[:, n:n + self._size], state[:, n + self._size:]
             state = state[:, :n]
         history = reshape(history, [-1, self._length, self._size])
-        with vs.variable_scope("input_projection"):
-            inputs = _linear([inputs, attentions], self._input_size or inputs.shape[1].value, True)
+        inputs = _linear([inputs, attentions], self._input_size or inputs.shape[1].value, True)
         output, new = self._cell(inputs, state)
         query = concat(nest.flatten(new), 1) if self._tuple else new
         attended, rest = self._attention(query, history)
