@@ -5,6 +5,10 @@ RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, I
 DATA_LOSS, UNAUTHENTICATED = 15, 16
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python asked a tensor of a graph for its value."""
+
+
 class OpError(Exception):
     """An error of a graph's operation: `op` (or None), `node_def`, `message`, `error_code`."""
 

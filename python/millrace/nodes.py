@@ -5,6 +5,7 @@ import sys
 
 from . import _c, dtypes, op_table, tensor_shape, tensors
 from .device import DeviceSpec
+from .errors import OperatorNotAllowedInGraphError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 FRAMES = 24  # most frames kept of where an operation was made
@@ -136,13 +137,15 @@ class Tensor:
     def __iter__(self):
         if self.op.graph._traced and self.shape.dims and self.shape[0] is not None:
             return (self[i] for i in range(self.shape[0]))
-        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
-                        "use tf.map_fn.")
+        raise OperatorNotAllowedInGraphError(
+            "Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
+            "use tf.map_fn.")
 
     def __bool__(self):
-        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if "
-                        "t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
-                        "subgraphs conditioned on the value of a tensor.")
+        raise OperatorNotAllowedInGraphError(
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:` to test if a "
+            "tensor is defined, and use TensorFlow ops such as tf.cond to execute subgraphs conditioned on the value of a "
+            "tensor.")
 
     __nonzero__ = __bool__
 

@@ -1,5 +1,6 @@
 """with_function — Python functions over elements as functions of the graph, for the dataset ops that call them."""
 from .. import func_graph
+from ..array_ops import identity
 from ..convert import convert_to_tensor
 from ..graph import Operation, get_default_graph
 from . import structure as st
@@ -36,6 +37,8 @@ class ElementFunction:
         graph, outputs = func_graph.trace(body, before + types, before_shapes + shapes, "Dataset_%s" % what)
         with graph.as_default():
             outputs = [graph.capture(convert_to_tensor(o)) for o in outputs]
+            # An argument that comes back as it went in is fed and fetched where the function is called.
+            outputs = [identity(o) if any(o is i for i in graph.inputs) else o for o in outputs]
         self._function = func_graph.GraphFunction(graph, outputs, func_graph.unique_name("Dataset_" + what))
         self.name, self.captured = self._function.name, self._function.captured
         self._function.add_to_graph(get_default_graph())

@@ -79,6 +79,8 @@ class Optimizer:
     Subclasses give `_apply_dense(grad, var)` and `_apply_sparse(grad, var)`, and slots in `_create_slots(var_list)`.
     """
     GATE_NONE, GATE_OP, GATE_GRAPH = GATE_NONE, GATE_OP, GATE_GRAPH
+    # A slot of its own makes this the `__base__` of those below, which programs ask for: see _Fused.
+    __slots__ = ("__dict__", "__weakref__", "_marked")
 
     def __init__(self, use_locking, name):
         if not name:
@@ -293,8 +295,8 @@ def _deduplicate(values, indices):
 
 # ---------------------------------------- fused ones
 
-class _Fused(Optimizer):
-    """An optimizer whose update is one op: `op` and what it takes, slots by name and numbers by name."""
+class _Fused:
+    """What an optimizer whose update is one op has: `op` and what it takes, slots by name and numbers by name."""
     op, sparse_op = None, None
     slot_names = ()           # (argument of the op, slot, name of its variable)
 
@@ -358,7 +360,7 @@ def _shape_of(var):
     return apply("VariableShape", None, {"input": var.handle}) if var._is_resource else apply("Shape", None, {"input": var})
 
 
-class GradientDescentOptimizer(_Fused):
+class GradientDescentOptimizer(_Fused, Optimizer):
     """var -= learning_rate * gradient."""
     op = "ApplyGradientDescent"
 
@@ -382,7 +384,7 @@ class GradientDescentOptimizer(_Fused):
         return self._resource_scatter_add(handle, indices, -grad * self._values(handle, True)["alpha"])
 
 
-class MomentumOptimizer(_Fused):
+class MomentumOptimizer(_Fused, Optimizer):
     """accum = momentum * accum + gradient; var -= learning_rate * accum."""
     op, sparse_op = "ApplyMomentum", "SparseApplyMomentum"
     slot_names = [("accum", "momentum", None)]
@@ -399,7 +401,7 @@ class MomentumOptimizer(_Fused):
         return values
 
 
-class AdagradOptimizer(_Fused):
+class AdagradOptimizer(_Fused, Optimizer):
     """accum += gradient^2; var -= learning_rate * gradient / sqrt(accum)."""
     op, sparse_op = "ApplyAdagrad", "SparseApplyAdagrad"
     slot_names = [("accum", "accumulator", None)]
@@ -419,7 +421,7 @@ class AdagradOptimizer(_Fused):
                                                 v.dtype.base_dtype, slot, op_name)
 
 
-class AdadeltaOptimizer(_Fused):
+class AdadeltaOptimizer(_Fused, Optimizer):
     """Steps by the ratio of running means of updates and gradients."""
     op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
     slot_names = [("accum", "accum", None), ("accum_update", "accum_update", None)]
@@ -432,7 +434,7 @@ class AdadeltaOptimizer(_Fused):
         return [("lr", self._lr, "lr"), ("rho", self._rho, "rho"), ("epsilon", self._epsilon, "epsilon")]
 
 
-class RMSPropOptimizer(_Fused):
+class RMSPropOptimizer(_Fused, Optimizer):
     """Divides gradients by the root of their running mean square; with momentum, centered or not."""
 
     def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
@@ -456,7 +458,7 @@ class RMSPropOptimizer(_Fused):
                                                        slot, op_name)
 
 
-class AdamOptimizer(_Fused):
+class AdamOptimizer(_Fused, Optimizer):
     """Adaptive moments: running means of gradients and of their squares, corrected for their start at zero."""
     op = "ApplyAdam"
     slot_names = [("m", "m", None), ("v", "v", None)]
@@ -524,7 +526,7 @@ class AdamOptimizer(_Fused):
         return group(*update_ops, *[n.op for n in new], name=name_scope)
 
 
-class FtrlOptimizer(_Fused):
+class FtrlOptimizer(_Fused, Optimizer):
     """Follow the regularized leader."""
     slot_names = [("accum", "accum", None), ("linear", "linear", None)]
 
@@ -558,7 +560,7 @@ class FtrlOptimizer(_Fused):
                                                        v.dtype.base_dtype, slot, op_name)
 
 
-class ProximalGradientDescentOptimizer(_Fused):
+class ProximalGradientDescentOptimizer(_Fused, Optimizer):
     """Gradient descent with l1 and l2 kept exactly."""
     op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
 
@@ -576,20 +578,23 @@ class ProximalGradientDescentOptimizer(_Fused):
         return apply(prefix + self.op, None, values)
 
 
-class ProximalAdagradOptimizer(AdagradOptimizer):
+class ProximalAdagradOptimizer(_Fused, Optimizer):
     """Adagrad with l1 and l2 kept exactly."""
     op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
 
     def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
                  l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):
-        super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
+        super().__init__(use_locking, name)
+        self._learning_rate, self._initial = learning_rate, initial_accumulator_value
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
 
+    slot_names, _make_slot = AdagradOptimizer.slot_names, AdagradOptimizer._make_slot
+
     def _numbers(self):
-        return super()._numbers() + [("l1", self._l1, "l1"), ("l2", self._l2, "l2")]
+        return [("lr", self._learning_rate, "learning_rate"), ("l1", self._l1, "l1"), ("l2", self._l2, "l2")]
 
 
-class AdagradDAOptimizer(_Fused):
+class AdagradDAOptimizer(_Fused, Optimizer):
     """Adagrad by dual averaging."""
     op, sparse_op = "ApplyAdagradDA", "SparseApplyAdagradDA"
     slot_names = [("gradient_accumulator", "gradient_accumulator", None),

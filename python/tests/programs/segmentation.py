@@ -17,7 +17,7 @@ def main(tf):
         logits = tf.nn.conv2d(tf.concat([up, wide, x], 3), tf.Variable(value(1, 1, 14, 2)), [1, 1, 1, 1], "VALID")
         loss = tf.losses.sparse_softmax_cross_entropy(parts, logits)
         step = tf.train.MomentumOptimizer(0.5, 0.9).minimize(loss)
-        overlap, update = tf.metrics.mean_iou(parts, tf.argmax(logits, 3), 2)
+        overlap, update = tf.metrics.mean_iou(tf.constant(parts), tf.argmax(logits, 3), 2)
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         losses = [session.run([loss, step])[0] for _ in range(12)]
         session.run(update)
