@@ -418,6 +418,29 @@ def test_a_loop_whose_shapes_change_runs_on_the_host(tmp_path):
     """, tmp_path, {"MILLRACE_COMPILE": "now"})
 
 
+def test_a_device_that_does_not_answer_ends_with_the_step(tmp_path):
+    run_with_functions("""
+    @function(I, F)
+    def more(i, a): return (a[0, 0] > -1.0) & (i < 2000000000)
+    @function(I, F)
+    def body(i, a): return i + 1, tf.tanh(tf.matmul(a, a) + 0.1)
+    with tf.device(DEVICE):
+        x = tf.placeholder(F, [32, 32])
+        y = raw.StatelessWhile(input=[tf.constant(0), x], cond=more, body=body)[1] * 2.0
+    with tf.Session() as session:
+        data = np.full((32, 32), -9, np.float32)
+        np.testing.assert_array_equal(session.run(y, {x: data}), data * 2)
+        begun = time.time()
+        try:
+            session.run(y, {x: data * 0}, options=tf.RunOptions(timeout_in_ms=300))
+            assert False
+        except tf.errors.DeadlineExceededError as error:
+            assert "has not answered" in str(error), error
+        assert time.time() - begun < 60
+        os._exit(0)  # it goes on for ever
+    """, tmp_path)
+
+
 def test_an_error_in_a_branch_is_the_steps(tmp_path):
     run_with_functions("""
     @function(F, I)

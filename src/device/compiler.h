@@ -30,6 +30,7 @@ typedef struct ProgramRun {
                                   // that are assigned come back as their new value: the old one's memory may be its
     const bool *keep;             // by variable: somebody else reads the old value, so it stays
     const uint32_t (*streams)[6]; // by the program's streams: key, counter
+    const struct StepContext *step;  // how long it may wait
     Tensor *outputs;              // out, by the spec's outputs: in the device's memory, or the host's (device_hosts)
 } ProgramRun;
 

@@ -32,8 +32,9 @@ typedef struct DeviceType {
     // Copies the elements, when all that was queued before is done. Shapes and types agree, destinations are allocated.
     Status *(*copy_in)(const Device *device, const Tensor *host, const Tensor *inside);
     Status *(*copy_out)(const Device *device, const Tensor *inside, const Tensor *host);
-    // Waits until what was queued is done; a step that used the device ends with it. NULL: nothing is ever queued.
-    Status *(*sync)(const Device *device);
+    // Waits until what was queued is done, or the step shall not go on (context_check); a step that used the device ends
+    // with it. NULL: nothing is ever queued.
+    Status *(*sync)(const Device *device, const struct StepContext *step);
     // What it does where it takes whole parts of a plan instead of single nodes; NULL: it does not. Its values lie in
     // buffers of their own, each from the allocator, for their addresses mean nothing.
     const struct Compiler *compiler;

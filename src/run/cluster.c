@@ -5,6 +5,7 @@
 // while it lasts, and the host has their values again when somebody asks.
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/compiler.h"
 #include "resource/handle.h"
@@ -271,12 +272,18 @@ static Status *find_program(ClusterRun *run, const Program **out) {
     }
     if (begun) {
         mutex_unlock(&programs->lock);
-        if (now || !pool_elastic(compile_task, begun))
+        if (!pool_elastic(compile_task, begun))
             compile_task(begun);
         mutex_lock(&programs->lock);
     }
-    while (now && program && program->state == COMPILING)
-        condition_wait(&programs->compiled, &programs->lock);
+    Status *given_up = OK;
+    while (now && program && program->state == COMPILING && !given_up)
+        if (!condition_wait_until(&programs->compiled, &programs->lock, clock_now() + 50 * CLOCK_MS))
+            given_up = context_check(run->k->step);
+    if (given_up) {
+        mutex_unlock(&programs->lock);
+        return given_up;
+    }
     *out = program && program->state == READY ? program->program : NULL;
     Status *status = program && (programs->mode & COMPILE_STRICT) ? status_copy(program->why) : OK;
     mutex_unlock(&programs->lock);
@@ -411,7 +418,7 @@ static Status *run_program(ClusterRun *run, const Program *program) {
     if (!status)
         status = device->type->compiler->run(device, program,
                                              &(ProgramRun){.inputs = inputs, .variables = variables, .streams = streams,
-                                                           .outputs = outputs});
+                                                           .step = k->step, .outputs = outputs});
     for (int v = 0; v < run->n_variables; v++) {
         Status *kept = keep_copy(device, run->uses[v].variable, &variables[v], !status && program->assigns[v]);
         tensor_clear(&variables[v]);
@@ -478,6 +485,7 @@ static Status *run_list(ClusterRun *run, Step *host, Tensor *inputs, const Tenso
         if (!there)
             continue;
         TRY(tensor_new(k->in[i]->dtype, k->in[i]->shape, &inputs[i]));
+        TRY(device->type->sync(device, k->step));  // a copy has no deadline
         TRY(device->type->copy_out(device, k->in[i], &inputs[i]));
         feeds[i] = &inputs[i];
     }

@@ -27,6 +27,8 @@ static Status *host_copy(Kernel *k, const PlanNode *p, Tensor *out) {
     if (step->plan->slots[step->plan->in_slots[p->in]].memory == HOST_MEMORY)
         return kernel_keep(k, 0, out);
     Tensor host;
+    if (p->binding.device->type->sync)  // a copy has no deadline
+        TRY(p->binding.device->type->sync(p->binding.device, k->step));
     TRY(tensor_new(k->in[0]->dtype, k->in[0]->shape, &host));
     Status *status = p->binding.device->type->copy_out(p->binding.device, k->in[0], &host);
     if (status)

@@ -197,7 +197,7 @@ static Status *step_fetch(Step *step, Tensor *out_fetches) {
 Status *step_sync(const Step *step, Status *status) {
     const Plan *plan = step->plan;
     for (int32_t i = 0; i < plan->n_queues; i++) {
-        Status *later = plan->queues[i]->type->sync(plan->queues[i]);
+        Status *later = plan->queues[i]->type->sync(plan->queues[i], &step->context);
         if (status)
             status_free(later);
         else

@@ -67,8 +67,9 @@ static Status *jit_copy_out(const Device *device, const Tensor *inside, const Te
     return jit_bring(inside, host);
 }
 
-static Status *jit_sync(const Device *device) {
+static Status *jit_sync(const Device *device, const StepContext *step) {
     (void)device;
+    (void)step;
     return OK;
 }
 

@@ -125,7 +125,7 @@ static Status *toy_run(const Device *device, Kernel *k) {
     return OK;
 }
 
-static Status *toy_sync(const Device *device) {
+static Status *wait_for_queue(const Device *device) {
     Queue *queue = device->state;
     pthread_mutex_lock(&queue->lock);
     while (queue->n_done < queue->n_queued)
@@ -162,13 +162,18 @@ static void toy_close(Device *device) {
 }
 
 static Status *toy_copy_in(const Device *device, const Tensor *host, const Tensor *inside) {
-    TRY(toy_sync(device));
+    TRY(wait_for_queue(device));
     memcpy(near(inside->data), host->data, tensor_bytes(host));
     return OK;
 }
 
+static Status *toy_sync(const Device *device, const StepContext *step) {
+    (void)step;
+    return wait_for_queue(device);
+}
+
 static Status *toy_copy_out(const Device *device, const Tensor *inside, const Tensor *host) {
-    TRY(toy_sync(device));
+    TRY(wait_for_queue(device));
     memcpy(host->data, near(inside->data), tensor_bytes(host));
     return OK;
 }

@@ -4,7 +4,9 @@
 // number is taken off the list, and no more; who waits does so for all that was begun before.
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "device/pjrt/plugin.h"
+#include "kernel/kernel.h"
 
 typedef struct Pending {
     PjrtDevice *device;
@@ -75,13 +77,17 @@ void pjrt_pending(PjrtDevice *device, PjEvent *event, EndedFn *ended, void *arg)
     mutex_unlock(&device->lock);
 }
 
-Status *pjrt_wait(PjrtDevice *device) {
+// A step that is cancelled is noticed within a moment of 50 ms. What it leaves behind ends on its own, or never.
+Status *pjrt_wait(PjrtDevice *device, const StepContext *step) {
+    Status *given_up = OK;
     mutex_lock(&device->lock);
     uint64_t until = device->begun;
-    while (device->first && device->first->number <= until)
-        condition_wait(&device->changed, &device->lock);
-    Status *error = device->error;
-    device->error = OK;
+    while (!given_up && device->first && device->first->number <= until)
+        if (!condition_wait_until(&device->changed, &device->lock, clock_now() + 50 * CLOCK_MS))
+            given_up = context_check(step);
+    Status *error = given_up ? OK : device->error;
+    if (!given_up)
+        device->error = OK;
     mutex_unlock(&device->lock);
-    return error;
+    return given_up ? status_prefix(given_up, "device %s has not answered", device->plugin->type.name) : error;
 }

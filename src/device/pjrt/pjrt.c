@@ -28,8 +28,8 @@ static Status *pjrt_open(Device *device) {
     return OK;
 }
 
-static Status *pjrt_sync(const Device *device) {
-    return pjrt_wait(pjrt_of(device));
+static Status *pjrt_sync(const Device *device, const StepContext *step) {
+    return pjrt_wait(pjrt_of(device), step);
 }
 
 DeviceType pjrt_type_of(const char *name, int count) {

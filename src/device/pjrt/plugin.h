@@ -64,5 +64,5 @@ int pjrt_type(DType dtype);
 // wait. What it gives is the device's error. The event is destroyed. Where this fails the event is waited for.
 typedef Status *EndedFn(void *arg);
 void pjrt_pending(PjrtDevice *device, PjEvent *event, EndedFn *ended, void *arg);
-// Waits for all that was begun before, and gives the first error.
-FALLIBLE Status *pjrt_wait(PjrtDevice *device);
+// Waits for all that was begun before, and gives the first error; not longer than the step may take.
+FALLIBLE Status *pjrt_wait(PjrtDevice *device, const StepContext *step);

@@ -224,6 +224,7 @@ static Status *give_output(Running *r, const HloResult *result, Tensor *value) {
         return OK;
     }
     Tensor host;
+    TRY(pjrt_wait(r->at, r->run->step));
     TRY(tensor_new(result->dtype, result->shape, &host));
     Status *status = pjrt_bring(value, &host);
     if (status)
