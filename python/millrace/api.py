@@ -8,7 +8,7 @@ import importlib
 import sys
 import types
 
-from .names import OP_NAMES, TABLE, WITH_OPS
+from .names import ABSENT, OP_NAMES, TABLE, WITH_OPS
 
 # Words of paths inside of contrib's parts, below which names are those of the part.
 _INNER = {"python", "ops", "layers", "framework", "slim", "training", "learn", "tpu", "tfe", "keras", "metrics", "data", "nets"}
@@ -40,6 +40,13 @@ class Missing:
 
     def __repr__(self):
         return "<missing tf.%s>" % self._name
+
+
+def absent(space, name):
+    """What answers for a public name of 1.15 that is not here; AttributeError for any other."""
+    if name in ABSENT.get(space, "").split():
+        return Missing(space + "." + name if space else name)
+    raise AttributeError("module 'tensorflow%s' has no attribute %r" % ("." + space if space else "", name))
 
 
 def _own(module, name):
@@ -114,7 +121,7 @@ class Namespace(types.ModuleType):
         if space.startswith("contrib"):
             top = ".".join(space.split(".")[:2])
             return Missing(inner, top if name in _INNER and top != "contrib" else None)
-        raise AttributeError("module 'tensorflow%s' has no attribute %r" % ("." + space if space else "", name))
+        return absent(space, name)
 
     def __dir__(self):
         names = set(self.__dict__) | set(self._names)

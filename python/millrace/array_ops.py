@@ -642,3 +642,19 @@ def hamming_distance(*unused):
 
 
 Tensor._override_operator("__getitem__", _slice_helper)
+
+
+def repeat(input, repeats, axis=None, name=None):
+    """Each slice along the axis as often as `repeats` says: one number, or one for each."""
+    from .math_ops import cast, range as range_
+    with name_scope(name or "Repeat"):
+        value = convert_to_tensor(input)
+        if axis is None:
+            value, axis = reshape(value, [-1]), 0
+        axis = axis % value.shape.ndims
+        n = shape(value)[axis]
+        counts = reshape(cast(convert_to_tensor(repeats), "int32"), [-1])
+        counts = apply("BroadcastTo", None, {"input": counts, "shape": reshape(n, [1])})
+        mask = sequence_mask(counts)
+        rows = expand_dims(range_(n), 1) + zeros_like(mask, dtype="int32")
+        return gather(value, boolean_mask(rows, mask), axis=axis)

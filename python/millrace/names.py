@@ -3,7 +3,7 @@
 # namespace: {module: names}. "new=old" gives a name another than the module's own; "*" takes every public name.
 TABLE = {
     "": {
-        "graph": "Graph Operation Tensor GraphKeys name_scope op_scope device colocate_with control_dependencies container "
+        "graph": "get_seed Graph Operation Tensor GraphKeys name_scope op_scope device colocate_with control_dependencies container "
                  "add_to_collection add_to_collections get_collection get_collection_ref get_default_graph "
                  "reset_default_graph set_random_seed executing_eagerly init_scope",
         "dtypes": "DType as_dtype float16 half float32 float64 double int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
@@ -21,7 +21,7 @@ TABLE = {
                      "boolean_mask where where_v2 one_hot sequence_mask reverse reverse_v2=reverse reverse_sequence "
                      "meshgrid unique unique_with_counts setdiff1d broadcast_static_shape broadcast_dynamic_shape "
                      "space_to_batch batch_to_space matrix_diag matrix_diag_part matrix_set_diag guarantee_const roll "
-                     "searchsorted edit_distance stop_gradient sparse_mask extract_image_patches quantize_v2 dequantize "
+                     "searchsorted repeat edit_distance stop_gradient sparse_mask extract_image_patches quantize_v2 dequantize "
                      "required_space_to_batch_paddings",
         "math_ops": "cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 add "
                     "subtract multiply maximum minimum pow divide truediv div div_no_nan floordiv floor_div mod floormod abs "
@@ -64,7 +64,8 @@ TABLE = {
                   "matrix_triangular_solve matrix_band_part svd qr self_adjoint_eig self_adjoint_eigvals matrix_solve_ls",
         "sparse_ops": "sparse_to_dense sparse_tensor_to_dense sparse_tensor_dense_matmul sparse_reshape sparse_reorder "
                       "sparse_concat sparse_add sparse_reduce_sum sparse_retain sparse_slice sparse_fill_empty_rows "
-                      "sparse_softmax sparse_transpose sparse_split sparse_to_indicator sparse_merge sparse_reset_shape",
+                      "sparse_softmax sparse_transpose sparse_split sparse_to_indicator sparse_merge sparse_reset_shape sparse_maximum sparse_minimum sparse_reduce_max "
+                      "sparse_reduce_max_sparse sparse_reduce_sum_sparse",
         "data_flow": "FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue QueueBase ConditionalAccumulator "
                      "ConditionalAccumulatorBase SparseConditionalAccumulator dynamic_stitch dynamic_partition "
                      "parallel_dynamic_stitch=dynamic_stitch",
@@ -84,7 +85,7 @@ TABLE = {
         "summary": "scalar_summary histogram_summary image_summary merge_summary merge_all_summaries",
         "image_boxes": "extract_image_patches", "ragged": "RaggedTensor",
         "train.inputs": "string_input_producer", "train.monitored": "MonitoredTrainingSession",
-        "eager.tape": "GradientTape", "eager.function": "function", "eager.module": "Module",
+        "errors": "OpError", "eager.tape": "GradientTape", "eager.function": "function", "eager.module": "Module",
         "version": "__version__ VERSION __git_version__ GIT_VERSION __compiler_version__ COMPILER_VERSION GRAPH_DEF_VERSION "
                    "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER CXX11_ABI_FLAG MONOLITHIC_BUILD "
                    "__cxx11_abi_flag__ __monolithic_build__ disable_v2_behavior enable_v2_behavior "
@@ -153,11 +154,17 @@ TABLE = {
     "io.gfile": {"file_io": "GFile exists=Exists remove=Remove glob=Glob isdir=IsDirectory listdir=ListDirectory mkdir=MkDir "
                             "makedirs=MakeDirs rmtree=DeleteRecursively rename=Rename copy=Copy stat=Stat walk=walk_v2"},
     "python_io": {"file_io": "TFRecordWriter TFRecordOptions TFRecordCompressionType tf_record_iterator"},
+    "saved_model.constants": {"saved_model": "*"},
     "saved_model": {"saved_model": "Builder simple_save load loader_load=load builder loader signature_constants "
                                    "signature_def_utils tag_constants main_op utils maybe_saved_model_directory "
                                    "contains_saved_model build_signature_def predict_signature_def "
                                    "classification_signature_def regression_signature_def build_tensor_info "
-                                   "get_tensor_from_tensor_info is_valid_signature"},
+                                   "get_tensor_from_tensor_info is_valid_signature save main_op_with_restore "
+                                   "ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES "
+                                   "CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU LEGACY_INIT_OP_KEY "
+                                   "MAIN_OP_KEY PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS "
+                                   "REGRESS_METHOD_NAME REGRESS_OUTPUTS SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT "
+                                   "SAVED_MODEL_SCHEMA_VERSION SERVING TPU TRAINING VARIABLES_DIRECTORY VARIABLES_FILENAME"},
     "initializers": {"init_ops": "zeros=Zeros ones=Ones constant=Constant random_uniform=RandomUniform "
                                  "random_normal=RandomNormal truncated_normal=TruncatedNormal "
                                  "uniform_unit_scaling=UniformUnitScaling variance_scaling=VarianceScaling "
@@ -165,7 +172,7 @@ TABLE = {
                                  "glorot_normal=GlorotNormal he_normal he_uniform lecun_normal lecun_uniform",
                      "variables": "global_variables=global_variables_initializer local_variables=local_variables_initializer "
                                   "variables=variables_initializer", "lookup_ops": "tables_initializer"},
-    "math": {"math_ops": "*", "nn": "l2_normalize zero_fraction in_top_k top_k"},
+    "math": {"math_ops": "*", "metrics": "confusion_matrix", "checks": "is_non_decreasing is_strictly_increasing", "nn": "l2_normalize zero_fraction in_top_k top_k"},
     "linalg": {"linalg": "*", "math_ops": "norm trace matmul tensordot einsum global_norm matvec",
                "array_ops": "matrix_transpose set_diag=matrix_set_diag transpose=matrix_transpose",
                "nn": "l2_normalize"},
@@ -186,7 +193,10 @@ TABLE = {
                              "add=sparse_add reduce_sum=sparse_reduce_sum retain=sparse_retain slice=sparse_slice "
                              "fill_empty_rows=sparse_fill_empty_rows softmax=sparse_softmax transpose=sparse_transpose "
                              "split=sparse_split to_indicator=sparse_to_indicator merge=sparse_merge "
-                             "reset_shape=sparse_reset_shape",
+                             "reset_shape=sparse_reset_shape from_dense eye=sparse_eye reduce_max=sparse_reduce_max "
+                             "reduce_max_sparse=sparse_reduce_max_sparse reduce_sum_sparse=sparse_reduce_sum_sparse "
+                             "maximum=sparse_maximum minimum=sparse_minimum",
+               "data_flow": "SparseConditionalAccumulator",
                "math_ops": "segment_sum=sparse_segment_sum segment_mean=sparse_segment_mean segment_sqrt_n="
                            "sparse_segment_sqrt_n"},
     "debugging": {"checks": "*", "control_flow": "Assert", "constant": ""},
@@ -197,10 +207,12 @@ TABLE = {
                                                                                   "get_link_flags"},
     "compat": {"compat_strings": "*", "tensor_shape": "dimension_value dimension_at_index"}, "resource_loader": {"platform": "get_data_files_path load_resource get_path_to_datafile"},
     "graph_util": {"frozen": "*"}, "nest": {"nest": "*"},
-    "autograph": {"function": "to_graph do_not_convert"}, "autograph.experimental": {"function": "do_not_convert"},
+    "autograph": {}, "autograph.experimental": {"shims": "do_not_convert"},
     "raw_ops": {}, "bitwise": {}, "image": {"image_ops": "*", "image_boxes": "*"}, "sets": {"sets": "*"}, "signal": {"signal": "*"}, "quantization": {}, "audio": {},
     "manip": {"array_ops": "roll reshape reverse tile gather_nd batch_to_space_nd=batch_to_space"},
-    "spectral": {"signal": "*"}, "dtypes": {"dtypes": "as_dtype DType", "array_ops": "", "math_ops": "cast complex saturate_cast"},
+    "spectral": {"signal": "*"}, "dtypes": {"dtypes": "as_dtype DType QUANTIZED_DTYPES bfloat16 bool complex128 complex64 double float16 float32 float64 half "
+                                    "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 "
+                                    "uint64 uint8 variant", "array_ops": "", "math_ops": "cast complex saturate_cast"},
     "regularizers": {"regularizers": "*"},
     "contrib": {},
     "contrib.layers": {"contrib.layers": "*", "contrib.normalization": "*", "contrib.optimizers": "*",
@@ -279,4 +291,91 @@ OP_NAMES = {  # where a public name differs from the op's
     "truncatediv": "TruncateDiv", "truncatemod": "TruncateMod", "squared_difference": "SquaredDifference",
     "adjust_contrast": "AdjustContrastv2", "rgb_to_hsv": "RGBToHSV", "hsv_to_rgb": "HSVToRGB",
     "local_response_normalization": "LRN",
+}
+# Public names of 1.15 that are not here: they may be touched, and fail when they are called.
+ABSENT = {
+    "": "CriticalSection IndexedSlicesSpec LMDBReader OptionalSpec RaggedTensor RaggedTensorSpec TensorArraySpec "
+        "batch_scatter_update create_partitioned_variables histogram_fixed_width_bins lite nondifferentiable_batch_function "
+        "quantize realdiv vectorized_map wrap_function xla",
+    "autograph": "set_verbosity to_code to_graph trace",
+    "autograph.experimental": "Feature set_loop_options",
+    "config": "experimental_connect_to_cluster experimental_connect_to_host experimental_run_functions_eagerly threading",
+    "config.experimental": "get_device_policy get_synchronous_execution get_virtual_device_configuration set_device_policy "
+                           "set_synchronous_execution",
+    "config.optimizer": "get_experimental_options get_jit set_experimental_options set_jit",
+    "data": "DatasetSpec",
+    "data.experimental": "DatasetStructure DistributeOptions MapVectorizationOptions OptimizationOptions Optional "
+                         "OptionalStructure RaggedTensorStructure Reducer SparseTensorStructure SqlDataset StatsAggregator "
+                         "StatsOptions Structure TFRecordWriter TensorArrayStructure TensorStructure ThreadingOptions "
+                         "bytes_produced_stats dense_to_sparse_batch from_variant get_next_as_optional group_by_reducer "
+                         "latency_stats make_batched_features_dataset make_saveable_from_iterator parse_example_dataset "
+                         "to_variant unique",
+    "debugging": "assert_shapes get_log_device_placement set_log_device_placement",
+    "distribute": "CrossDeviceOps HierarchicalCopyAllReduce InputContext InputReplicationMode NcclAllReduce "
+                  "ReductionToOneDevice StrategyExtended experimental_set_strategy get_loss_reduction",
+    "distribute.cluster_resolver": "GCEClusterResolver KubernetesClusterResolver SlurmClusterResolver UnionResolver",
+    "distribute.experimental": "CentralStorageStrategy CollectiveCommunication MultiWorkerMirroredStrategy "
+                               "ParameterServerStrategy TPUStrategy",
+    "distributions": "Dirichlet DirichletMultinomial Gamma Laplace Multinomial StudentT",
+    "estimator": "BaselineClassifier BaselineEstimator BaselineRegressor BinaryClassHead BoostedTreesClassifier "
+                 "BoostedTreesEstimator BoostedTreesRegressor DNNLinearCombinedClassifier DNNLinearCombinedEstimator "
+                 "DNNLinearCombinedRegressor Head LogisticRegressionHead MultiClassHead MultiHead MultiLabelHead "
+                 "PoissonRegressionHead RegressionHead",
+    "estimator.experimental": "InMemoryEvaluatorHook KMeans LinearSDCA build_raw_supervised_input_receiver_fn call_logit_fn "
+                              "dnn_logit_fn_builder linear_logit_fn_builder make_early_stopping_hook "
+                              "make_stop_at_checkpoint_step_hook stop_if_higher_hook stop_if_lower_hook "
+                              "stop_if_no_decrease_hook stop_if_no_increase_hook",
+    "experimental": "function_executor_type output_all_intermediates",
+    "feature_column": "crossed_column sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "
+                      "sequence_categorical_column_with_vocabulary_file sequence_categorical_column_with_vocabulary_list "
+                      "sequence_numeric_column shared_embedding_columns weighted_categorical_column",
+    "graph_util": "import_graph_def",
+    "image": "ssim_multiscale",
+    "io": "decode_proto is_jpeg match_filenames_once",
+    "keras": "applications estimator experimental mixed_precision wrappers",
+    "keras.callbacks": "BaseLogger RemoteMonitor",
+    "keras.constraints": "RadialConstraint deserialize radial_constraint",
+    "keras.initializers": "normal uniform",
+    "keras.layers": "AbstractRNNCell ActivityRegularization AlphaDropout Conv3DTranspose ConvLSTM2D Convolution2DTranspose "
+                    "Convolution3DTranspose Cropping1D Cropping3D CuDNNGRU CuDNNLSTM DenseFeatures GaussianDropout "
+                    "GlobalAvgPool3D GlobalMaxPool3D LocallyConnected1D LocallyConnected2D SeparableConv1D "
+                    "SeparableConvolution1D SeparableConvolution2D SpatialDropout3D ThresholdedReLU UpSampling3D Wrapper "
+                    "ZeroPadding3D",
+    "keras.losses": "cosine cosine_proximity deserialize kullback_leibler_divergence logcosh serialize",
+    "keras.metrics": "KLD MAE MAPE MSE MSLE MeanRelativeError MeanTensor SensitivityAtSpecificity SpecificityAtSensitivity "
+                     "binary_crossentropy categorical_crossentropy cosine cosine_proximity deserialize hinge kld "
+                     "kullback_leibler_divergence mae mape mean_absolute_error mean_absolute_percentage_error "
+                     "mean_squared_error mean_squared_logarithmic_error mse msle poisson serialize "
+                     "sparse_categorical_crossentropy squared_hinge",
+    "keras.optimizers": "deserialize",
+    "keras.optimizers.schedules": "deserialize serialize",
+    "keras.regularizers": "deserialize",
+    "layers": "experimental",
+    "linalg": "LinearOperator LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorCirculant LinearOperatorCirculant2D "
+              "LinearOperatorCirculant3D LinearOperatorComposition LinearOperatorDiag LinearOperatorFullMatrix "
+              "LinearOperatorHouseholder LinearOperatorIdentity LinearOperatorInversion LinearOperatorKronecker "
+              "LinearOperatorLowRankUpdate LinearOperatorLowerTriangular LinearOperatorScaledIdentity LinearOperatorToeplitz "
+              "LinearOperatorZeros expm logm matrix_rank normalize pinv sqrtm tridiagonal_matmul",
+    "math": "divide_no_nan reciprocal_no_nan",
+    "nn": "avg_pool_v2 collapse_repeated compute_average_loss conv3d_backprop_filter conv3d_backprop_filter_v2 conv_transpose "
+          "ctc_beam_search_decoder_v2 ctc_unique_labels depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input "
+          "erosion2d quantized_conv2d raw_rnn scale_regularization_loss static_state_saving_rnn with_space_to_batch",
+    "profiler": "AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto ProfileOptionBuilder Profiler advise profile "
+                "write_op_log",
+    "quantization": "quantize",
+    "ragged": "RaggedTensorValue boolean_mask constant constant_value map_flat_values placeholder range "
+              "row_splits_to_segment_ids segment_ids_to_row_splits stack stack_dynamic_partitions",
+    "random": "experimental",
+    "saved_model": "experimental load_v2",
+    "sparse": "cross_hashed",
+    "strings": "bytes_split ngrams unicode_split unicode_split_with_offsets",
+    "test": "Benchmark StubOutForTesting assert_equal_graph_def benchmark_config compute_gradient compute_gradient_error "
+            "create_local_cluster is_built_with_gpu_support is_built_with_rocm",
+    "tpu": "core",
+    "tpu.experimental": "AdagradParameters AdamParameters DeviceAssignment StochasticGradientDescentParameters "
+                        "embedding_column initialize_tpu_system shared_embedding_columns",
+    "train": "Checkpoint CheckpointManager VocabInfo basic_train_loop do_quantize_training_on_graphdef maybe_batch_join "
+             "maybe_shuffle_batch_join warm_start",
+    "train.experimental": "DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer PythonState "
+                          "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite",
 }

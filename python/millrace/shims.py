@@ -63,6 +63,11 @@ def make_all(module_name, doc_string_modules=None):
     return [n for n in dir(sys.modules[module_name]) if not n.startswith("_")]
 
 
+def do_not_convert(func=None, *args, **kwargs):
+    """Python's own control flow is never converted here: the function as it is."""
+    return func if callable(func) else lambda function: function
+
+
 # ---------------------------------------- inspection
 
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")

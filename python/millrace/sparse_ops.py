@@ -152,3 +152,58 @@ def sparse_reset_shape(sp_input, new_shape=None):
     dense = reduce_max(sp.indices, 0) + 1 if new_shape is None else convert_to_tensor(new_shape, dtypes.int64)
     return SparseTensor(sp.indices, sp.values, dense)
 
+
+
+def from_dense(tensor, name=None):
+    """The values of a tensor that are not zero."""
+    with name_scope(name or "dense_to_sparse"):
+        tensor = convert_to_tensor(tensor)
+        nought = convert_to_tensor("" if tensor.dtype == dtypes.string else 0 if tensor.dtype != dtypes.bool else False,
+                                   tensor.dtype)
+        at = apply("Where", None, {"input": apply("NotEqual", None, {"x": tensor, "y": nought})})
+        found = apply("GatherNd", None, {"params": tensor, "indices": at})
+        return SparseTensor(at, found, shape(tensor, out_type=dtypes.int64))
+
+
+def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
+    """Ones on the diagonal."""
+    from .array_ops import ones, stack
+    from .math_ops import minimum, range as range_
+    with name_scope(name or "eye"):
+        rows = cast(num_rows, dtypes.int64)
+        columns = cast(num_rows if num_columns is None else num_columns, dtypes.int64)
+        n = minimum(rows, columns)
+        at = range_(n)
+        return SparseTensor(stack([at, at], 1), ones([n], dtype), stack([rows, columns]))
+
+
+def _of_two(op):
+    def made(sp_a, sp_b, name=None):
+        a, b = _sparse(sp_a), _sparse(sp_b)
+        found = apply(op, name, {"a_indices": a.indices, "a_values": a.values, "a_shape": a.dense_shape,
+                                 "b_indices": b.indices, "b_values": b.values, "b_shape": b.dense_shape})
+        return SparseTensor(found.output_indices, found.output_values, a.dense_shape)
+    made.__doc__ = "The %s of two at each place; what is absent is 0." % op[-7:].lower()
+    return made
+
+
+sparse_maximum, sparse_minimum = _of_two("SparseSparseMaximum"), _of_two("SparseSparseMinimum")
+
+
+def _reduced(op):
+    def made(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+        from .array_ops import size
+        from .math_ops import range as range_
+        sp = _sparse(sp_input)
+        axes = axis if axis is not None else reduction_axes
+        axes = range_(size(sp.dense_shape)) if axes is None else axes
+        keep = bool(keepdims if keepdims is not None else keep_dims)
+        found = apply(op, None, {"input_indices": sp.indices, "input_values": sp.values, "input_shape": sp.dense_shape,
+                                 "reduction_axes": axes, "keep_dims": keep})
+        return found if "Sparse" not in op[6:] else SparseTensor(found.output_indices, found.output_values,
+                                                                 found.output_shape)
+    return made
+
+
+sparse_reduce_max, sparse_reduce_max_sparse, sparse_reduce_sum_sparse = [
+    _reduced(o) for o in ("SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSumSparse")]

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import random
+import re
 import sys
 import tempfile
 import unittest
@@ -199,6 +200,33 @@ class TestCase(unittest.TestCase):
     assertRaisesRegexp = unittest.TestCase.assertRaisesRegex
 
     @contextlib.contextmanager
+    def assertRaisesWithLiteralMatch(self, expected_exception, expected_exception_message, callable_obj=None, *args, **kwargs):
+        """As assertRaises, and the message is that text."""
+        raised = self.assertRaisesRegex(expected_exception, "^%s$" % re.escape(expected_exception_message))
+        if callable_obj is None:
+            return raised
+        with raised:
+            callable_obj(*args, **kwargs)
+
+    def assertBetween(self, value, minv, maxv, msg=None):
+        self.assertTrue(minv <= value <= maxv, msg or "%r unexpectedly not between %r and %r" % (value, minv, maxv))
+
+    def assertSameElements(self, expected_seq, actual_seq, msg=None):
+        """The same values, however often each."""
+        self.assertEqual(sorted(set(expected_seq), key=repr), sorted(set(actual_seq), key=repr), msg)
+
+    def assertSequenceStartsWith(self, prefix, whole, msg=None):
+        self.assertEqual(list(prefix), list(whole)[:len(prefix)], msg)
+
+    def assertContainsSubset(self, expected_subset, actual_set, msg=None):
+        missing = set(expected_subset) - set(actual_set)
+        self.assertFalse(missing, msg or "Missing elements %s" % (missing,))
+
+    def assertSequenceAlmostEqual(self, expected_seq, actual_seq, places=None, msg=None, delta=None):
+        self.assertEqual(len(expected_seq), len(actual_seq), msg)
+        for one, other in zip(expected_seq, actual_seq):
+            self.assertAlmostEqual(one, other, places=places, msg=msg, delta=delta)
+
     def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):
         import re
         try:

@@ -232,6 +232,9 @@ class RefVariable(Variable):
     """A variable of four operations: `v`, its initial value, `v/Assign` and `v/read`."""
     _is_resource = False
 
+    def __bool__(self):
+        return True     # as any object: programs ask whether they have one
+
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
                  name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
                  synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE, shape=None,

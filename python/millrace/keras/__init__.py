@@ -11,7 +11,8 @@ _MODULES = ("layers", "losses", "metrics", "optimizers", "initializers", "regula
 _SPACES = {
     "models": {"model": "Model Sequential clone_model", "saving": "load_model save_model model_from_json"},
     "utils": {"data": "to_categorical normalize pad_sequences Sequence", "progress": "Progbar",
-              "random": "set_random_seed", "saving": "register_keras_serializable"},
+              "random": "set_random_seed", "saving": "register_keras_serializable get_custom_objects custom_object_scope CustomObjectScope "
+                        "get_registered_object get_registered_name serialize_keras_object deserialize_keras_object"},
     "backend": {"data": "clear_session floatx epsilon"},
     "preprocessing": {}, "preprocessing.sequence": {"data": "pad_sequences"}, "datasets": {},
 }
@@ -33,10 +34,16 @@ class _Space:
         inner = "%s.%s" % (self._name, name)
         if inner in _SPACES:
             return _space(inner)
-        raise AttributeError("module 'keras.%s' has no attribute %r" % (self._name, name))
+        return _absent("keras." + self._name, name)
 
     def __dir__(self):
         return sorted(self._names)
+
+
+def _absent(space, name):
+    """What is public there and not here: it fails when it is called."""
+    from .. import api
+    return api.absent(space, name)
 
 
 def _space(name):
@@ -56,7 +63,7 @@ def __getattr__(name):
         return importlib.import_module("millrace.keras." + name)
     if name in _SPACES:
         return _space(name)
-    raise AttributeError("module 'millrace.keras' has no attribute %r" % name)
+    return _absent("keras", name)
 
 
 def __dir__():

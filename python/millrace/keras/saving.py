@@ -23,6 +23,66 @@ def register_keras_serializable(package="Custom", name=None):
     return decorated
 
 
+def get_custom_objects():
+    """{name: class} of what was registered, to be added to."""
+    return _registered
+
+
+class CustomObjectScope:
+    """Classes that are known by their names inside of a `with`."""
+
+    def __init__(self, *args):
+        self._more = {k: v for one in args for k, v in one.items()}
+
+    def __enter__(self):
+        self._before = dict(_registered)
+        _registered.update(self._more)
+        return self
+
+    def __exit__(self, *exc):
+        _registered.clear()
+        _registered.update(self._before)
+
+
+custom_object_scope = CustomObjectScope
+
+
+def get_registered_object(name, custom_objects=None, module_objects=None):
+    for known in (custom_objects, _registered, module_objects):
+        if known and name in known:
+            return known[name]
+    return None
+
+
+def get_registered_name(obj):
+    return next((name for name, one in _registered.items() if one is obj), obj.__name__)
+
+
+def serialize_keras_object(instance):
+    """{"class_name", "config"}, or the name of a function."""
+    if instance is None:
+        return None
+    if hasattr(instance, "get_config"):
+        return {"class_name": get_registered_name(type(instance)), "config": instance.get_config()}
+    return instance.__name__
+
+
+def deserialize_keras_object(identifier, module_objects=None, custom_objects=None, printable_module_name="object"):
+    """What serialize_keras_object wrote."""
+    name = identifier["class_name"] if isinstance(identifier, dict) else identifier
+    found = get_registered_object(name, custom_objects, module_objects)
+    if found is None:
+        raise ValueError("Unknown %s: %s" % (printable_module_name, name))
+    if not isinstance(identifier, dict):
+        return found() if isinstance(found, type) else found
+    return found.from_config(identifier["config"]) if hasattr(found, "from_config") else found(**identifier["config"])
+
+
+def serialize(layer):
+    """A layer as {"class_name", "config"}."""
+    return {"class_name": get_registered_name(type(layer)), "config": layer.get_config()}
+
+
 def _class(name, custom_objects=None):
     if custom_objects and name in custom_objects:
         return custom_objects[name]
@@ -40,6 +100,9 @@ def layer_of(description, custom_objects=None):
     config = {k: layer_of(v, custom_objects) if isinstance(v, dict) and set(v) == {"class_name", "config"} and
               k in ("layer", "cell", "backward_layer") else v for k, v in description["config"].items()}
     return kind.from_config(config)
+
+
+deserialize = layer_of
 
 
 def model_from_json(text, custom_objects=None):

@@ -2,20 +2,22 @@
 import importlib
 
 _MODULES = ("basic", "activation", "merge", "conv", "pooling", "normalization", "recurrent", "attention", "text")
-_REST = {"Layer": "layer", "Input": "model", "InputSpec": "layer"}
+_REST = {"Layer": "keras.layer", "Input": "keras.model", "InputSpec": "layers", "serialize": "keras.saving",
+         "deserialize": "keras.saving"}
 
 
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _REST:
-        return getattr(importlib.import_module("millrace.keras." + _REST[name]), name)
+        return getattr(importlib.import_module("millrace." + _REST[name]), name)
     for module in _MODULES:
         found = importlib.import_module("millrace.keras.layers." + module)
         if name in found.__all__:
             globals()[name] = getattr(found, name)
             return globals()[name]
-    raise AttributeError("module 'millrace.keras.layers' has no attribute %r" % name)
+    from ... import api
+    return api.absent("keras.layers", name)
 
 
 def __dir__():
