@@ -45,18 +45,6 @@ static void complex128_to_complex64(const void *in, void *out, int64_t n) {
     for (int64_t i = 0; i < 2 * n; i++)
         o[i] = (float)p[i];
 }
-static void complex64_to_bool(const void *in, void *out, int64_t n) {
-    const float *p = in;
-    uint8_t *o = out;
-    for (int64_t i = 0; i < n; i++)
-        o[i] = p[2 * i] != 0 || p[2 * i + 1] != 0;
-}
-static void complex128_to_bool(const void *in, void *out, int64_t n) {
-    const double *p = in;
-    uint8_t *o = out;
-    for (int64_t i = 0; i < n; i++)
-        o[i] = p[2 * i] != 0 || p[2 * i + 1] != 0;
-}
 #define MOVE(size)                                                        \
     static void move_##size(const void *in, void *out, int64_t n) {       \
         memmove(out, in, (size_t)n * size);                               \
@@ -101,15 +89,15 @@ static ConvertFn mover_of(size_t size) {
     return size == 1 ? move_1 : size == 2 ? move_2 : size == 4 ? move_4 : size == 8 ? move_8 : move_16;
 }
 
-// Casts that must not go through a real number: a complex value keeps its imaginary part, and is true if either is not
-// 0.
+// Casts that must not go through a real number: a complex value keeps its imaginary part. What isn't complex gets the
+// real part alone, bool too: 1j is false, as in TensorFlow (not in NumPy).
 static ConvertFn direct(DType from, DType to) {
     if (from == to)
         return mover_of(dtype_size(from));
     if (from == DT_complex64)
-        return to == DT_complex128 ? complex64_to_complex128 : to == DT_bool ? complex64_to_bool : NULL;
+        return to == DT_complex128 ? complex64_to_complex128 : NULL;
     if (from == DT_complex128)
-        return to == DT_complex64 ? complex128_to_complex64 : to == DT_bool ? complex128_to_bool : NULL;
+        return to == DT_complex64 ? complex128_to_complex64 : NULL;
     return NULL;
 }
 

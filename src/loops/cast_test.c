@@ -102,10 +102,10 @@ START_TEST(what_does_not_fit_is_defined) {
     ck_assert(!cast_find(DT_string, DT_float, &loop) && !cast_find(DT_float, DT_resource, &loop));
     Complex64 imaginary;
     __real__ imaginary = 0, __imag__ imaginary = 2;
-    bool truth = false;
+    bool truth = true;
     float real = 9;
     ck_assert(cast_find(DT_complex64, DT_bool, &loop)), cast_run(&loop, &imaginary, &truth, 1);
-    ck_assert(truth);
+    ck_assert(!truth);
     ck_assert(cast_find(DT_complex64, DT_float, &loop)), cast_run(&loop, &imaginary, &real, 1);
     ck_assert(real == 0);
 }

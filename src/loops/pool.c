@@ -3,7 +3,7 @@
 // With channels innermost a window's pixels are rows of channels, folded by vectors; with channels first a plane's rows
 // are folded along. Means and their gradients collect the offsets of the pixels of a window and add all of them in one
 // pass over the channels (Gather); windows side by side have the same offsets, so these are found once a row.
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -26,8 +26,8 @@ size_t max_pool_work(DType dtype, const WindowShape *s) {
 // What an empty window gives, as in TensorFlow: the least value of the type.
 static void lowest(DType dtype, void *out) {
     switch (dtype) {
-    case DT_float: *(float *)out = -INFINITY; break;
-    case DT_double: *(double *)out = -(double)INFINITY; break;
+    case DT_float: *(float *)out = -FLT_MAX; break;
+    case DT_double: *(double *)out = -DBL_MAX; break;
     case DT_int32: *(int32_t *)out = INT32_MIN; break;
     default: *(int64_t *)out = INT64_MIN; break;
     }
@@ -121,10 +121,8 @@ static void max_row(DType dtype, const WindowShape *s, const char *in, int64_t r
             for (int64_t i = box.rows.from; i < box.rows.to; i++)
                 for (int64_t j = box.columns.from; j < box.columns.to; j++) {
                     const char *p = in + place_in(s, z, i, j) * pixel;
-                    if (begun)
-                        table->max[slot](p, out, s->in_c);
-                    else
-                        memcpy(out, p, (size_t)pixel), begun = true;
+                    (begun ? table->max : table->max_first)[slot](p, out, s->in_c);
+                    begun = true;
                 }
         }
         if (!begun)

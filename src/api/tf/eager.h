@@ -39,5 +39,7 @@ struct TFE_Op {
     VEC(int32_t) lists;             // by argument: -1, or the length of the list
     struct TFE_OpAttrs attrs;
 };
+// The first value of an attribute stays, as in TensorFlow: what inputs have told isn't told otherwise by a setter after them.
+FALLIBLE Status *eager_attr_keep(TFE_Op *op, Str name, const AttrValue *value);
 // What the op is a call of; `inputs` has room for op->inputs.n.
 EagerCall eager_op_call(const TFE_Op *op, const Tensor **inputs);

@@ -3,15 +3,13 @@
 
 #include "api/tf/eager.h"
 
-static Status *keep(TFE_Op *op, Str name, const AttrValue *value) {
+Status *eager_attr_keep(TFE_Op *op, Str name, const AttrValue *value) {
     struct TFE_OpAttrs *attrs = &op->attrs;
+    for (size_t i = 0; i < attrs->entries.n; i++)
+        if (str_equal(attrs->entries.p[i].name, name))
+            return OK;
     AttrValue copy;
     TRY(attr_copy(&attrs->arena, &attrs->tensors, value, &copy));
-    for (size_t i = 0; i < attrs->entries.n; i++)
-        if (str_equal(attrs->entries.p[i].name, name)) {
-            attrs->entries.p[i].value = copy;
-            return OK;
-        }
     Str key = str_copy(&attrs->arena, name);
     NEED_MEMORY(key.p);
     NEED_MEMORY(vec_push(&attrs->entries, (AttrEntry){key, copy}));
@@ -19,7 +17,7 @@ static Status *keep(TFE_Op *op, Str name, const AttrValue *value) {
 }
 
 static void set(TFE_Op *op, const char *name, AttrValue value) {
-    Status *status = keep(op, str_of(name), &value);
+    Status *status = eager_attr_keep(op, str_of(name), &value);
     if (op->attrs.error)
         status_free(status);
     else
@@ -184,7 +182,7 @@ const TFE_OpAttrs *TFE_OpGetAttrs(const TFE_Op *op) {
 
 void TFE_OpAddAttrs(TFE_Op *op, const TFE_OpAttrs *attrs) {
     for (size_t i = 0; i < attrs->entries.n; i++) {
-        Status *status = keep(op, attrs->entries.p[i].name, &attrs->entries.p[i].value);
+        Status *status = eager_attr_keep(op, attrs->entries.p[i].name, &attrs->entries.p[i].value);
         if (op->attrs.error)
             status_free(status);
         else

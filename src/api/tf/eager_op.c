@@ -84,10 +84,20 @@ static Status *add_input(TFE_Op *op, const TFE_TensorHandle *input) {
     return OK;
 }
 
+// The type attribute that an argument determines. Clients set it too, and not always as the input is (tfjs-node's Mean of
+// a cast tensor): the input's type counts.
 static Status *add_one(TFE_Op *op, const TFE_TensorHandle *input) {
+    const Signature *signature = &op->type->signature;
     TRY(add_input(op, input));
     NEED_MEMORY(vec_push(&op->lists, -1));
-    return OK;
+    // A list that is given value by value makes the place unknown from there on.
+    for (size_t i = 0; i < op->lists.n && i < (size_t)signature->n_inputs; i++)
+        if (signature->inputs[i].number_attr >= 0 || signature->inputs[i].list_attr >= 0)
+            return OK;
+    const ArgSpec *arg = op->lists.n <= (size_t)signature->n_inputs ? &signature->inputs[op->lists.n - 1] : NULL;
+    if (!arg || arg->type_attr < 0)
+        return OK;
+    return eager_attr_keep(op, signature->attrs[arg->type_attr].name, &ATTR_OF_TYPE(input->tensor.dtype));
 }
 
 void TFE_OpAddInput(TFE_Op *op, TFE_TensorHandle *input, TF_Status *status) {

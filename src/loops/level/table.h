@@ -87,6 +87,7 @@ typedef struct {
                               double bias, double alpha, double beta);
     void (*local_response_grad[2])(const void *gradients, const void *in, const void *result, void *out, void *work,
                                    int64_t rows, int64_t n, int64_t radius, double bias, double alpha, double beta);
+    void (*max_first[4])(const void *x, void *greatest, int64_t n);  // the first of a window
     void (*max[4])(const void *x, void *greatest, int64_t n);
     void (*max_at[4])(const void *x, void *greatest, int32_t *place, int32_t at, int64_t n);
     // One row of a plane: out[x] = max(out[x], row[x * stride - pad + j], 0 <= j < window) over what lies in the row;

@@ -2,6 +2,8 @@
 //
 // Channels lie innermost, so each loop is one pass over vectors of channels; which pixels come together is the caller's
 // (pool.c, norm.c).
+#include <float.h>
+
 #include "loops/level/table.h"
 #include "loops/level/math_double.h"
 #include "loops/level/math_float.h"
@@ -22,13 +24,22 @@
 #undef M
 
 // greatest[c] = max(greatest[c], x[c]); where it changes, place[c] = at. In gradients the first of equals receives.
-#define POOL(name, T)                                                                                        \
+// A NaN is not greater than anything, so a maximum passes it over; nothing but NaNs, or -inf, gives the least finite
+// value: TensorFlow's answers on CPUs.
+#define POOL(name, T, LOWEST)                                                                                \
+    static void name##_max_first(const void *x_, void *greatest, int64_t n) {                                \
+        const T *x = x_;                                                                                     \
+        T *y = greatest;                                                                                     \
+        VECTOR_LOOP                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            y[i] = x[i] > LOWEST ? x[i] : LOWEST;                                                            \
+    }                                                                                                        \
     static void name##_max(const void *x_, void *greatest, int64_t n) {                                      \
         const T *x = x_;                                                                                     \
         T *y = greatest;                                                                                     \
         VECTOR_LOOP                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                                      \
-            y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];                                                \
+            y[i] = x[i] > y[i] ? x[i] : y[i];                                                                \
     }                                                                                                        \
     static void name##_max_at(const void *x_, void *greatest, int32_t *place, int32_t at, int64_t n) {       \
         const T *x = x_;                                                                                     \
@@ -52,9 +63,10 @@
         T *y = greatest;                                                                                     \
         VECTOR_LOOP                                                                                          \
         for (int64_t i = 0; i < n; i++) {                                                                    \
-            T m = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];                                                 \
-            m = c[i] > m || c[i] != c[i] ? c[i] : m;                                                         \
-            y[i] = d[i] > m || d[i] != d[i] ? d[i] : m;                                                      \
+            T m = a[i] > LOWEST ? a[i] : LOWEST;                                                             \
+            m = b[i] > m ? b[i] : m;                                                                         \
+            m = c[i] > m ? c[i] : m;                                                                         \
+            y[i] = d[i] > m ? d[i] : m;                                                                      \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_max_grad_2x2(const void *const x[4], const void *dy_, void *const dx[4], int64_t n) { \
@@ -94,17 +106,17 @@ INLINE void along_range(int64_t j, int64_t extent, int64_t count, int64_t stride
             }                                                                                                \
         }                                                                                                    \
     }
-ALONG(f32_max_along, float, x > y || x != x ? x : y)
-ALONG(f64_max_along, double, x > y || x != x ? x : y)
+ALONG(f32_max_along, float, x > y ? x : y)
+ALONG(f64_max_along, double, x > y ? x : y)
 ALONG(i32_max_along, int32_t, x > y ? x : y)
 ALONG(i64_max_along, int64_t, x > y ? x : y)
 ALONG(f32_add_along, float, x + y)
 ALONG(f64_add_along, double, x + y)
 
-POOL(f32, float)
-POOL(f64, double)
-POOL(i32, int32_t)
-POOL(i64, int64_t)
+POOL(f32, float, -FLT_MAX)
+POOL(f64, double, -DBL_MAX)
+POOL(i32, int32_t, INT32_MIN)
+POOL(i64, int64_t, INT64_MIN)
 
 const WindowTable LEVEL(loop_windows) = {
     .moments = {moments_f32, moments_f64},
@@ -116,6 +128,7 @@ const WindowTable LEVEL(loop_windows) = {
     .gather_equal = {gather_equal_f32, gather_equal_f64},
     .local_response = {local_response_f32, local_response_f64},
     .local_response_grad = {local_response_grad_f32, local_response_grad_f64},
+    .max_first = {f32_max_first, f64_max_first, i32_max_first, i64_max_first},
     .max = {f32_max, f64_max, i32_max, i64_max},
     .max_at = {f32_max_at, f64_max_at, i32_max_at, i64_max_at},
     .max_along = {f32_max_along, f64_max_along, i32_max_along, i64_max_along},

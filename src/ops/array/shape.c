@@ -92,11 +92,22 @@ static Status *broadcast_args_shape(Shapes *s) {
     return OK;
 }
 
+// Two vectors as shapes. -1 is a number like others here, which only itself and 1 go with.
+static Status *read_shapes(Kernel *k, Shape in[2], Shape *both) {
+    for (int i = 0; i < 2; i++)
+        TRY(tensor_to_shape(k->in[i], &in[i]));
+    TRY(shape_broadcast(&in[0], &in[1], both));
+    for (int i = 1; i <= in[0].rank && i <= in[1].rank; i++) {
+        int64_t a = in[0].dims[in[0].rank - i], b = in[1].dims[in[1].rank - i];
+        NEED(a == b || a == 1 || b == 1, INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", shape_text(&in[0]),
+             shape_text(&in[1]));
+    }
+    return OK;
+}
+
 static Status *broadcast_args_run(Kernel *k) {
-    Shape a, b, both;
-    TRY(tensor_to_shape(k->in[0], &a));
-    TRY(tensor_to_shape(k->in[1], &b));
-    TRY(shape_broadcast(&a, &b, &both));
+    Shape in[2], both;
+    TRY(read_shapes(k, in, &both));
     for (int i = 0; i < both.rank; i++)
         put(k->out[0], i, both.dims[i]);
     return OK;
@@ -118,7 +129,7 @@ static Status *broadcast_args_partial(Shapes *s, Shape *value) {
 
 const Op op_BroadcastArgs = {
     .signature = "BroadcastArgs(s0: T, s1: T) -> r0: T; T: {int32, int64} = int32",
-    .doc = "The shape that two shapes broadcast to.", .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0",
+    .doc = "The shape that two shapes broadcast to.", .needs = "vector(s0), vector(s1)",
     .shape = broadcast_args_shape, .partial = broadcast_args_partial, .prepare = args_prepare,
     .cpu = ANY_TYPE(broadcast_args_run),
     .host = BIT(0) | BIT(1), .host_out = BIT(0), .flags = OP_CHEAP | OP_NO_GRADIENT,
@@ -127,9 +138,7 @@ const Op op_BroadcastArgs = {
 // The axes along which the first (the second) input was repeated: those to sum a gradient over.
 static Status *gradient_args_run(Kernel *k) {
     Shape in[2], both;
-    TRY(tensor_to_shape(k->in[0], &in[0]));
-    TRY(tensor_to_shape(k->in[1], &in[1]));
-    TRY(shape_broadcast(&in[0], &in[1], &both));
+    TRY(read_shapes(k, in, &both));
     for (int side = 0; side < 2; side++) {
         int64_t axes[MAX_RANK], n = 0;
         int more = both.rank - in[side].rank;
@@ -153,7 +162,7 @@ static Status *vectors_shape(Shapes *s) {
 const Op op_BroadcastGradientArgs = {
     .signature = "BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T; T: {int32, int64} = int32",
     .doc = "The axes that broadcasting two shapes repeats, of each.",
-    .needs = "vector(s0), vector(s1), each(s0) >= 0, each(s1) >= 0", .shape = vectors_shape,
+    .needs = "vector(s0), vector(s1)", .shape = vectors_shape,
     .prepare = args_prepare, .cpu = ANY_TYPE(gradient_args_run), .host = BIT(0) | BIT(1), .host_out = BIT(0) | BIT(1),
     .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
 };

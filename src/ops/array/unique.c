@@ -84,15 +84,29 @@ static Str key_of(const Tensor *x, const char *slices, int64_t i, size_t bytes, 
     return changed ? (Str){arena_copy(arena, clean, bytes), bytes} : key;
 }
 
-static Status *classify(const Tensor *x, const char *slices, size_t bytes, Classes *c, Arena *arena) {
+// Of a slice of strings: each with its length before it.
+static Str key_of_strings(const Tensor *x, int64_t i, int64_t n, int64_t outer, int64_t inner, Arena *arena) {
+    AUTO(text) Text key = {0};
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t j = 0; j < inner; j++) {
+            Str element = tstring_str((const TString *)x->data + (o * n + i) * inner + j);
+            text_add(&key, (Str){(const char *)&element.n, sizeof element.n});
+            text_add(&key, element);
+        }
+    return key.failed ? (Str){0} : (Str){arena_copy(arena, text_str(&key).p, key.n), key.n};
+}
+
+static Status *classify(const Tensor *x, const char *slices, int64_t outer, int64_t inner, Classes *c, Arena *arena) {
     AUTO(map) Map map = {0};
     c->id = ARENA_ARRAY(arena, int64_t, c->n);
     c->first = ARENA_ARRAY(arena, int64_t, c->n);
     c->count = ARENA_ARRAY(arena, int64_t, c->n);
     NEED_MEMORY(c->id && c->first && c->count);
+    size_t bytes = (size_t)(outer * inner) * dtype_size(x->dtype);
     for (int64_t i = 0; i < c->n; i++) {
-        bool same;
-        Str key = key_of(x, slices, i, bytes, arena, &same);
+        bool same = true;
+        bool strings = x->dtype == DT_string && outer * inner != 1;
+        Str key = strings ? key_of_strings(x, i, c->n, outer, inner, arena) : key_of(x, slices, i, bytes, arena, &same);
         NEED_MEMORY(key.p);
         void *found = same ? map_find(&map, key) : NULL;
         int64_t id = found ? (int64_t)(intptr_t)found - 1 : c->distinct;
@@ -123,10 +137,10 @@ static Status *run(Kernel *k, int axis) {
     int64_t outer = shape_span(&x->shape, 0, axis), inner = shape_span(&x->shape, axis + 1, x->shape.rank);
     Classes c = {.n = x->shape.dims[axis]};
     size_t size = dtype_size(x->dtype);
-    NEED(dtype_is_plain(x->dtype) || (x->dtype == DT_string && outer * inner == 1), UNIMPLEMENTED,
-         "no kernel for slices of type %s", dtype_name(x->dtype));
+    NEED(dtype_is_plain(x->dtype) || x->dtype == DT_string, UNIMPLEMENTED, "no kernel for slices of type %s",
+         dtype_name(x->dtype));
     const char *slices = x->data;
-    if (outer != 1) {
+    if (outer != 1 && x->dtype != DT_string) {
         CopyPlan plan;
         char *together = ARENA_ARRAY(&arena, char, tensor_bytes(x) + 1);
         NEED_MEMORY(together);
@@ -135,17 +149,18 @@ static Status *run(Kernel *k, int axis) {
         copy_run(&plan, x->data, together, 0, plan.units);
         slices = together;
     }
-    TRY(classify(x, slices, (size_t)(outer * inner) * size, &c, &arena));
+    TRY(classify(x, slices, outer, inner, &c, &arena));
     Shape shape = x->shape;
     shape.dims[axis] = c.distinct;
     TRY(kernel_output(k, 0, shape));
     for (int64_t o = 0; o < outer && inner; o++)
         for (int64_t j = 0; j < c.distinct; j++) {
-            if (x->dtype == DT_string)
-                TRY(element_copy(x, c.first[j], k->out[0], j));
-            else
-                memcpy((char *)k->out[0]->data + (size_t)((o * c.distinct + j) * inner) * size,
-                       (const char *)x->data + (size_t)((o * c.n + c.first[j]) * inner) * size, (size_t)inner * size);
+            int64_t to = (o * c.distinct + j) * inner, from = (o * c.n + c.first[j]) * inner;
+            for (int64_t i = 0; x->dtype == DT_string && i < inner; i++)
+                TRY(element_copy(x, from + i, k->out[0], to + i));
+            if (x->dtype != DT_string)
+                memcpy((char *)k->out[0]->data + (size_t)to * size, (const char *)x->data + (size_t)from * size,
+                       (size_t)inner * size);
         }
     TRY(kernel_output(k, 1, SHAPE(c.n)));
     put(k->out[1], c.id);

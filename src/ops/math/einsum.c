@@ -83,17 +83,22 @@ static Str part(Str text, size_t from, size_t to) {
 // False in *known where an input's rank isn't known and its labels don't tell.
 static Status *read_equation(Str text, const Shape *const *in, int n_in, Equation *out, bool *known) {
     size_t arrow = 0, comma = text.n;
-    while (arrow + 1 < text.n && !(text.p[arrow] == '-' && text.p[arrow + 1] == '>'))
-        arrow++;
-    NEED(arrow + 1 < text.n, INVALID_ARGUMENT, "Expecting exactly one '->' in einsum equation: %.*s", STR_ARGS(text));
+    int arrows = 0, wanted = 1;
+    for (size_t i = 0; i + 1 < text.n; i++)
+        if (text.p[i] == '-' && text.p[i + 1] == '>') {
+            arrow = i;
+            arrows++;
+        }
+    NEED(arrows == 1, INVALID_ARGUMENT, "Expecting exactly one '->' in einsum equation: %.*s", STR_ARGS(text));
     for (size_t i = 0; i < arrow; i++)
         if (text.p[i] == ',') {
-            NEED(comma == text.n, INVALID_ARGUMENT, "at most two inputs: %.*s", STR_ARGS(text));
-            comma = i;
+            comma = comma < i ? comma : i;
+            wanted++;
         }
-    *out = (Equation){.n_in = comma < text.n ? 2 : 1};
-    NEED(out->n_in == n_in, INVALID_ARGUMENT, "Expected %d inputs in equation %.*s but got: %d", n_in, STR_ARGS(text),
-         out->n_in);
+    NEED(wanted <= 2, INVALID_ARGUMENT, "Expecting 1 or 2 input subscripts in equation '%.*s' but got: %d",
+         STR_ARGS(text), wanted);
+    NEED(wanted == n_in, INVALID_ARGUMENT, "Expected %d inputs but got: %d", wanted, n_in);
+    *out = (Equation){.n_in = n_in};
     Str texts[2] = {part(text, 0, n_in == 2 ? comma : arrow), n_in == 2 ? part(text, comma + 1, arrow) : STR("")};
     int dots = 0;
     *known = true;
@@ -116,7 +121,6 @@ static Status *read_equation(Str text, const Shape *const *in, int n_in, Equatio
 static Status *einsum_shape(Shapes *s) {
     Equation e;
     bool known;
-    NEED(s->n_in <= 2, INVALID_ARGUMENT, "Einsum takes one or two inputs, got %d", s->n_in);
     const Shape *in[2] = {&s->in[0], &s->in[s->n_in - 1]};
     TRY(read_equation(node_str(s->node, "equation"), in, s->n_in, &e, &known));
     if (!known)

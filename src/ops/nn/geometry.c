@@ -74,15 +74,11 @@ Status *sliding_of_conv(const Node *node, int axes, Sliding *out) {
 
 Status *sliding_of_pool(const Node *node, int axes, const int64_t *ksize, const int64_t *strides, Sliding *out) {
     Sliding s = {.dilation = {1, 1, 1}};
-    int64_t window_n, stride_n, stride_c;
+    int64_t window_n, stride_n;
     TRY(read_format(node, axes, &s));
     TRY(read_list(node, "ksize", ksize, &s, s.window, &window_n, &s.depth_window));
-    TRY(read_list(node, "strides", strides, &s, s.stride, &stride_n, &stride_c));
+    TRY(read_list(node, "strides", strides, &s, s.stride, &stride_n, &s.depth_stride));
     NEED(window_n == 1 && stride_n == 1, UNIMPLEMENTED, "Pooling is not yet supported on the batch dimension");
-    NEED(stride_c == s.depth_window, INVALID_ARGUMENT, "ksize and strides of the channels must be equal");
-    bool flat = axes == 2 && s.window[0] == 1 && s.window[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1;
-    NEED(s.depth_window == 1 || flat, UNIMPLEMENTED,
-         "Pooling is either along the channels or along height and width, not both");
     TRY(read_padding(node, &s));
     for (int i = 0; i < axes; i++)
         NEED(s.padding != PADDING_EXPLICIT || (s.before[i] < s.window[i] && s.after[i] < s.window[i]), INVALID_ARGUMENT,
@@ -238,6 +234,16 @@ Status *conv_check_gradient(const Sliding *s, const Shape *x, const Shape *filte
 
 // ---------------------------------------- pools
 
+Status *pool_check_kernel(const Sliding *s, const Shape *x) {
+    NEED(s->depth_stride == s->depth_window, INVALID_ARGUMENT, "ksize and strides of the channels must be equal");
+    bool flat = s->axes == 2 && s->window[0] == 1 && s->window[1] == 1 && s->stride[0] == 1 && s->stride[1] == 1;
+    NEED(s->depth_window == 1 || flat, UNIMPLEMENTED,
+         "Pooling is either along the channels or along height and width, not both");
+    NEED(x->rank < 0 || x->dims[s->c] % s->depth_window == 0, UNIMPLEMENTED,
+         "Depthwise pooling requires the depth window to evenly divide the input depth");
+    return OK;
+}
+
 Status *pool_shape(const Sliding *s, const Shape *x, Shape *out) {
     TRY(check_rank(s, "input", x));
     Shape result = unknown_of(s);
@@ -248,9 +254,10 @@ Status *pool_shape(const Sliding *s, const Shape *x, Shape *out) {
     result.dims[s->n] = x->dims[s->n];
     int64_t channels = x->dims[s->c], before;
     if (channels >= 0) {
-        NEED(channels % s->depth_window == 0, UNIMPLEMENTED,
-             "Depthwise pooling requires the depth window to evenly divide the input depth");
-        result.dims[s->c] = channels / s->depth_window;
+        int64_t rest = s->padding == PADDING_SAME ? channels - 1 : channels - s->depth_window;
+        NEED(s->depth_stride > 0 && (rest >= 0 || channels == 0), INVALID_ARGUMENT,
+             "a window of %lld does not fit %lld channels", (long long)s->depth_window, (long long)channels);
+        result.dims[s->c] = channels ? rest / s->depth_stride + 1 : 0;
     }
     for (int i = 0; i < s->axes; i++) {
         int64_t in = x->dims[s->axis[i]], *extent = &result.dims[s->axis[i]];

@@ -13,7 +13,7 @@ typedef struct {
     Padding padding;
     int64_t stride[3], dilation[3], before[3], after[3];
     int64_t window[3];               // of pools
-    int64_t depth_window;            // of pools: along the channels
+    int64_t depth_window, depth_stride;  // of pools: along the channels
 } Sliding;
 
 // Reads strides, dilations, padding, explicit_paddings and data_format of a convolution. INVALID_ARGUMENT,
@@ -36,6 +36,8 @@ FALLIBLE Status *conv_window(const Sliding *s, const Shape *x, const Shape *filt
 FALLIBLE Status *conv_check_gradient(const Sliding *s, const Shape *x, const Shape *filter, bool depthwise,
                                      const Shape *dy);
 
-// The same for pools.
+// The same for pools. A graph takes windows along channels that no kernel has (pool_check_kernel), as TensorFlow's does.
 FALLIBLE Status *pool_shape(const Sliding *s, const Shape *x, Shape *out);
+// UNIMPLEMENTED, INVALID_ARGUMENT.
+FALLIBLE Status *pool_check_kernel(const Sliding *s, const Shape *x);
 FALLIBLE Status *pool_window(const Sliding *s, const Shape *x, WindowShape *out);

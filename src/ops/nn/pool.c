@@ -57,6 +57,7 @@ Status *pool_prepare_window(Prepare *p, const Shape *x, DType dtype, Pool *pool,
     bool known;
     TRY(pool_sliding(p->node, p->in[p->n_in - 2 < 0 ? 0 : p->n_in - 2], p->in[p->n_in - 1], &known, sliding));
     NEED(known, INTERNAL, "ksize and strides must be known");
+    TRY(pool_check_kernel(sliding, x));
     TRY(pool_window(sliding, x, &pool->window));
     pool->planes = sliding->planes && sliding->axes == 2;
     pool->turns = sliding->planes && sliding->axes == 3;
