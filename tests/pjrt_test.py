@@ -60,6 +60,15 @@ def run(code, tmp_path, environment={}, check=True):
     return result.stdout if check else result
 
 
+def train(code, tmp_path):
+    """A `same`, of which each part is one program: no variable's value goes to the host, or back, in 20 steps."""
+    result = run(code, tmp_path, {"MILLRACE_LOG": "info"}, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    clusters = re.findall(r"nodes ran (\d+) times there and (\d+) times on the host; (\d+) values", result.stderr)
+    assert sorted(clusters) == [("1", "0", "0"), ("20", "0", "0")], result.stderr
+    assert max(map(int, re.findall(r"(\d+) brought here", result.stderr))) == 20, result.stderr  # the losses
+
+
 MLP = """
 def mlp():
     x, y = tf.placeholder(tf.float32, [None, 20]), tf.placeholder(tf.int32, [None])
@@ -74,15 +83,15 @@ def mlp():
 @pytest.mark.parametrize("optimizer", ["GradientDescentOptimizer(0.5)", "MomentumOptimizer(0.1, 0.9)", "AdamOptimizer(0.01)",
                                        "AdagradOptimizer(0.1)", "RMSPropOptimizer(0.01)"])
 def test_mlp(optimizer, tmp_path):
-    run(MLP.replace("OPTIMIZER", "tf.train." + optimizer) + "same(mlp)", tmp_path)
+    train(MLP.replace("OPTIMIZER", "tf.train." + optimizer) + "same(mlp)", tmp_path)
 
 
 def test_mlp_with_reference_variables(tmp_path):
-    run(MLP.replace("OPTIMIZER", "tf.train.MomentumOptimizer(0.1, 0.9)") + "same(mlp, resource=False)", tmp_path)
+    train(MLP.replace("OPTIMIZER", "tf.train.MomentumOptimizer(0.1, 0.9)") + "same(mlp, resource=False)", tmp_path)
 
 
 def test_convnet(tmp_path):
-    run("""
+    train("""
     def convnet():
         x, y = tf.placeholder(tf.float32, [None, 12, 12, 1]), tf.placeholder(tf.int32, [None])
         h = tf.nn.relu(tf.nn.conv2d(x, weights("k1", 5, 5, 1, 8), [1, 1, 1, 1], "SAME") + weights("c1", 8))
@@ -98,7 +107,7 @@ def test_convnet(tmp_path):
 
 
 def test_residual_blocks(tmp_path):
-    run("""
+    train("""
     def normalised(h, name, n):
         scale, offset = tf.get_variable(name + "s", initializer=np.ones(n, np.float32)), weights(name + "o", n)
         return tf.nn.fused_batch_norm(h, scale, offset, epsilon=1e-3, is_training=True)[0]
@@ -117,7 +126,7 @@ def test_residual_blocks(tmp_path):
 
 
 def test_lstm_with_sampled_softmax(tmp_path):
-    run("""
+    train("""
     def lstm():
         words, nexts = tf.placeholder(tf.int32, [4, 6]), tf.placeholder(tf.int32, [4, 6])
         inputs = tf.nn.embedding_lookup(weights("embedding", 50, 8), words)
@@ -132,7 +141,7 @@ def test_lstm_with_sampled_softmax(tmp_path):
         flat, labels = tf.reshape(tf.stack(outputs, 1), [-1, 16]), tf.reshape(nexts, [-1, 1])
         sampled = (tf.constant(np.arange(10), tf.int64), tf.ones([24, 1]), tf.ones([10]))
         loss = tf.reduce_mean(tf.nn.sampled_softmax_loss(weights("out", 50, 16), weights("outb", 50), tf.cast(labels, tf.int64), flat,
-                                                         10, 50, sampled_values=sampled))
+                                                         10, 50, sampled_values=sampled, remove_accidental_hits=False))
         r = np.random.RandomState(1)
         a, b = r.randint(0, 50, [4, 6]).astype(np.int32), r.randint(0, 50, [4, 6]).astype(np.int32)
         return lambda i: {words: a, nexts: b}, loss, tf.train.GradientDescentOptimizer(0.5).minimize(loss)
@@ -141,7 +150,7 @@ def test_lstm_with_sampled_softmax(tmp_path):
 
 
 def test_word2vec(tmp_path):
-    run("""
+    train("""
     def word2vec():
         centre, context = tf.placeholder(tf.int32, [16]), tf.placeholder(tf.int32, [16])
         emb, out, bias = weights("emb", 40, 12), weights("nce", 40, 12), weights("nceb", 40)
@@ -159,7 +168,7 @@ def test_word2vec(tmp_path):
 
 
 def test_transformer_block(tmp_path):
-    run("""
+    train("""
     def layer_norm(h, name):
         mean, variance = tf.nn.moments(h, [-1], keep_dims=True)
         scale = tf.get_variable(name + "s", initializer=np.ones(16, np.float32))
@@ -254,6 +263,18 @@ def test_what_is_no_plug_in_is_refused(tmp_path):
     for path, said in [(tmp_path / "none.so", "cannot open"), (text, "MILLRACE_PJRT"), (BUILD / "lib/libmillrace.so", "GetPjrtApi")]:
         result = run("tf.Session().run(tf.constant(1))", tmp_path, {"MILLRACE_PJRT": str(path)}, check=False)
         assert result.returncode != 0 and said in result.stderr and "MILLRACE_PJRT" in result.stderr, result.stderr
+
+
+LIBTPU = [os.environ["MILLRACE_TEST_LIBTPU"]] if os.environ.get("MILLRACE_TEST_LIBTPU") else sorted(
+    glob.glob(os.path.expanduser("~/.cache/millrace/pjrt/**/libtpu.so"), recursive=True))
+
+
+@pytest.mark.skipif(not LIBTPU, reason="libtpu is not here: pip install --target ~/.cache/millrace/pjrt/tpu libtpu")
+@pytest.mark.skipif(os.path.exists("/dev/accel0") or os.path.exists("/dev/vfio/0"), reason="a TPU is here")
+def test_another_plug_in_is_refused_where_its_device_is_missing():
+    result = subprocess.run([BUILD / "bin/millrace", "devices"], capture_output=True, text=True, timeout=120,
+                            env={**ENVIRONMENT, "MILLRACE_PJRT": LIBTPU[0]})
+    assert result.returncode > 0 and "libtpu.so: TPU initialization failed" in result.stderr, result.stderr
 
 
 def test_a_forked_child_is_told(tmp_path):

@@ -34,6 +34,7 @@ struct ClusterPrograms {
     Condition compiled;
     ClusterProgram all[MOST_PROGRAMS];
     int n, compiling;         // guarded by lock
+    _Atomic int64_t n_device, n_host, n_brought;  // runs there and here; values of variables taken there: for people
     uint64_t mode;            // of MILLRACE_COMPILE
     bool told;                // that there are too many shapes
 };
@@ -71,6 +72,9 @@ void cluster_programs_free(struct ClusterPrograms *programs) {
     while (programs->compiling)
         condition_wait(&programs->compiled, &programs->lock);
     mutex_unlock(&programs->lock);
+    log_write(LOG_INFO, "%s: a cluster of %d nodes ran %lld times there and %lld times on the host; %lld values of variables "
+              "were taken there", programs->cluster->device->name, programs->cluster->host->n_nodes,
+              (long long)programs->n_device, (long long)programs->n_host, (long long)programs->n_brought);
     for (int i = 0; i < programs->n; i++) {
         if (programs->all[i].program)
             programs->cluster->device->type->compiler->release(programs->all[i].program);
@@ -343,7 +347,7 @@ static bool look_at_shapes(ClusterRun *run) {
 }
 
 // The value in the device's memory; brought there where it isn't.
-static Status *copy_on(const Device *device, Variable *variable, Tensor *out) {
+static Status *copy_on(const Device *device, Variable *variable, _Atomic int64_t *n_brought, Tensor *out) {
     VariableCopy *copy = variable->copy;
     if (!variable->initialized)
         return OK;
@@ -361,6 +365,7 @@ static Status *copy_on(const Device *device, Variable *variable, Tensor *out) {
     Tensor there;
     TRY(tensor_new_on(device->allocator, here->dtype, here->shape, &there));
     Status *status = device->type->copy_in(device, here, &there);
+    *n_brought += 1;
     if (status)
         tensor_clear(&there);
     else
@@ -414,7 +419,7 @@ static Status *run_program(ClusterRun *run, const Program *program) {
             inputs[n++] = *k->in[i];
     Status *status = draw(run, program, streams);
     for (int v = 0; v < run->n_variables && !status; v++)
-        status = copy_on(device, run->uses[v].variable, &variables[v]);
+        status = copy_on(device, run->uses[v].variable, &run->programs->n_brought, &variables[v]);
     if (!status)
         status = device->type->compiler->run(device, program,
                                              &(ProgramRun){.inputs = inputs, .variables = variables, .streams = streams,
@@ -516,6 +521,7 @@ static Status *run_on_host(ClusterRun *run) {
 
 static Status *run_either(ClusterRun *run) {
     const Program *program = NULL;
+    run->programs->n_host++;
     TRY(find_variables(run));
     if (!are_distinct(run) || run->programs->mode & COMPILE_NEVER)
         return run_on_host(run);
@@ -527,6 +533,8 @@ static Status *run_either(ClusterRun *run) {
         return run_on_host(run);
     TRY(variables_begin(run->uses, run->n_variables));
     bool fits = look_at_shapes(run);
+    run->programs->n_host -= fits;
+    run->programs->n_device += fits;
     Status *status = fits ? run_program(run, program) : OK;
     variables_end(run->uses, run->n_variables);
     return fits ? status : run_on_host(run);

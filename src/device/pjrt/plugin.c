@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "device/pjrt/pjrt.h"
@@ -110,6 +111,12 @@ static bool is_for_gpu(const char *path) {
     return strstr(name, "cuda") || strstr(name, "rocm") || strstr(path, "cuda");
 }
 
+// A TPU plug-in asks the cloud's metadata server who it is, for minutes where there is none: not without a TPU.
+static void spare_questions(const char *path) {
+    if (strstr(path, "libtpu") && access("/dev/accel0", F_OK) && access("/dev/vfio/0", F_OK))
+        setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+}
+
 static Status *open_client(Plugin *plugin, const char *path, Str text) {
     static const char PREALLOCATE[] = "preallocate";
     PjNamed options[MOST_OPTIONS];
@@ -195,6 +202,7 @@ static Status *open_plugin(const char *path, Str options) {
     plugin->next = plugins;
     plugins = plugin;
     plugin->type.name = "PJRT";
+    spare_questions(path);
     TRY(load(plugin, path));
     TRY(open_client(plugin, path, options));
     TRY(list_devices(plugin));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "device/pjrt/executable.h"
 #include "device/pjrt/pjrt.h"
 #include "device/pjrt/value.h"
@@ -33,6 +34,9 @@ static void release(Program *base) {
         return;
     for (int32_t i = 0; program->constants && i < program->module.n_arguments; i++)
         value_drop(program->device, program->constants[i]);
+    log_write(LOG_INFO, "%s: %lld programs begun, %lld values taken there, %lld brought here so far",
+              program->device->plugin->type.name, (long long)program->device->executions, (long long)program->device->uploads,
+              (long long)program->device->downloads);
     executable_release(program->executable);
     hlo_module_clear(&program->module);
     free(program);

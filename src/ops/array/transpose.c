@@ -99,8 +99,17 @@ static Status *invert_run(Kernel *k) {
     return OK;
 }
 
+// As a rule it is known; else the places in order of what stands there.
+static COLD Status *invert_hlo(Hlo *h) {
+    HloValue x = hlo_in(h, 0), sorted, at;
+    hlo_sort(h, "LT", x, &sorted, &at);
+    TRY(h->status);
+    hlo_check(h, hlo_eq(h, sorted, hlo_iota(h, x->dtype, x->shape, 0)), INVALID_ARGUMENT, "the input is no permutation");
+    return hlo_out(h, 0, hlo_cast(h, at, x->dtype));
+}
+
 const Op op_InvertPermutation = {
     .signature = "InvertPermutation(x: T) -> y: T; T: {int32, int64} = int32",
     .doc = "The permutation that undoes the input: y[x[i]] = i.", .needs = "vector(x)", .shape = shape_unchanged,
-    .cpu = ANY_TYPE(invert_run), .flags = OP_NO_GRADIENT,
+    .cpu = ANY_TYPE(invert_run), .flags = OP_NO_GRADIENT, .hlo = invert_hlo,
 };
