@@ -5,6 +5,7 @@ import re
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -18,6 +19,7 @@ MASTER = ("CreateSession", "ExtendSession", "RunStep", "PartialRunSetup", "Close
           "RunCallable", "ReleaseCallable")
 WORKER = ("GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph", "RunGraph", "CleanupGraph",
           "CleanupAll", "RecvTensor", "MarkRecvFinished", "Logging", "Tracing")
+GRAPHS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz", "fuzz_graph_run")   # GraphDefs, broken and whole
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "2"))   # of each way of being hostile
 MOST_MORE = 300 << 20   # bytes
 
@@ -41,7 +43,8 @@ def call(stream, path, message):
 
 class Server:
     def __init__(self):
-        self.process = subprocess.Popen([COMMAND, "server"], stdout=subprocess.PIPE, text=True)
+        self.folder = tempfile.TemporaryDirectory()   # a graph may write files
+        self.process = subprocess.Popen([COMMAND, "server"], stdout=subprocess.PIPE, text=True, cwd=self.folder.name)
         self.port = int(re.search(r":(\d+)$", self.process.stdout.readline().strip())[1])
 
     def connect(self):
@@ -56,6 +59,7 @@ class Server:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+        self.folder.cleanup()
         assert alive
 
 
@@ -160,7 +164,83 @@ def calls(server, rng, held):
         hear(s)
 
 
-@pytest.mark.parametrize("way", [half_open, slow, floods, noise, calls], ids=lambda way: way.__name__)
+def field(number, value):
+    """of a message: bytes, or a whole number"""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def names_in(graph):
+    """of its nodes, as far as it is a GraphDef whose lengths take a byte or two"""
+    at = 0
+    while at + 4 < len(graph) and graph[at] == 10:
+        size, at = graph[at + 1], at + 2
+        if size > 127:
+            size, at = size & 127 | graph[at] << 7, at + 1
+        if graph[at] == 10:
+            yield graph[at + 2:at + 2 + graph[at + 1]]
+        at += size
+
+
+class Caller:
+    """one call after another"""
+    def __init__(self, s):
+        self.socket, self.stream, self.data = s, -1, b""
+        say(s, PREFACE)
+
+    def frame(self):
+        """(kind, flags, stream, what it holds)"""
+        while len(self.data) < 9 or len(self.data) < 9 + int.from_bytes(self.data[:3], "big"):
+            more = self.socket.recv(1 << 16)
+            if not more:
+                raise OSError("hung up")
+            self.data += more
+        head, size = self.data[:9], int.from_bytes(self.data[:3], "big")
+        held, self.data = self.data[9:9 + size], self.data[9 + size:]
+        return head[3], head[4], int.from_bytes(head[5:], "big"), held
+
+    def __call__(self, method, message):
+        """the answer's message, or nothing"""
+        self.stream += 2
+        say(self.socket, call(self.stream, b"/tensorflow.MasterService/" + method, message))
+        found, over = b"", False
+        while not over:
+            kind, flags, stream, held = self.frame()
+            if stream == self.stream:
+                found += held if kind == 0 else b""
+                over = kind == 3 or flags & 1
+        return found[5:]
+
+
+def graphs(server, rng, held):
+    """graphs that are broken, and whole ones in which some bytes are changed; each node of them is run"""
+    if not held:
+        held += [open(os.path.join(GRAPHS, name), "rb") for name in sorted(os.listdir(GRAPHS))]
+    file = rng.choice(held)
+    file.seek(0)
+    graph = bytearray(file.read(15000))
+    names = list(names_in(graph))
+    for _ in range(rng.randrange(4) if graph else 0):
+        graph[rng.randrange(len(graph))] = rng.choice((0, 1, 127, 255, rng.randrange(256)))
+    with server.connect() as s:
+        s.settimeout(60)
+        caller = Caller(s)
+        try:
+            handle = caller(b"CreateSession", field(1, bytes(graph)))
+            handle = handle[2:2 + handle[1]] if handle[:1] == b"\n" else b""
+            for name in names[-8:] if handle else ():
+                what = field(rng.choice((3, 4)), name + (b":0" if rng.random() < 0.5 else b""))
+                caller(b"RunStep", field(1, handle) + what + field(5, field(2, 300)))
+            if handle:
+                caller(b"CloseSession", field(1, handle))
+        except TimeoutError as error:
+            raise AssertionError("no answer to a step of %r" % bytes(graph)) from error
+
+
+@pytest.mark.parametrize("way", [half_open, slow, floods, noise, calls, graphs], ids=lambda way: way.__name__)
 def test_others_are_served(server, way):
     ends = time.monotonic() + SECONDS
     failures = []

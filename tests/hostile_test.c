@@ -3,6 +3,7 @@
 //
 // tests/hostile.lines has the calls; each runs with its inputs constant and fed, and then as its neighbours: integers
 // at the edges, other extents and ranks, other element types, attributes out of range. A neighbour may succeed or fail.
+// Each also goes to a server, which has to answer with the same codes and to be there afterwards.
 // `hostile_test FILE.test ...` takes the neighbours of the lines beside the ops instead.
 #include <check.h>
 #include <stdio.h>
@@ -11,9 +12,12 @@
 
 #include "base/clock.h"
 #include "base/suite_test.h"
+#include "cluster/remote_session.h"
+#include "cluster/server.h"
 #include "formula/expression.h"
 #include "formula/formula.h"
 #include "ops/all_ops.h"
+#include "proto/messages.h"
 #include "session/session.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -34,7 +38,7 @@ const char *__asan_default_options(void) {
 enum { LIMIT_MS = 100 };  // of thread time: in a debug build the slowest call here takes 5
 #endif
 
-enum { MOST_LINES = 1 << 14, MOST_BYTES = 1 << 30, AS_IT_IS = -1 };
+enum { MOST_LINES = 1 << 14, MOST_BYTES = 1 << 30, AS_IT_IS = -1, AT_ONCE = 24 };
 
 static char file[1 << 22];
 static size_t file_n;
@@ -151,6 +155,30 @@ static Status *leaf(ExpressionBuild *build, int arg, Tensor *value, Output *out)
     return OK;
 }
 
+static Server *server;    // whose sessions run the calls; NULL: sessions of this process
+
+static void start_server(void) {
+    Int32ToStringEntry task = {.value = STR("localhost:0")};
+    JobDef job = {.name = STR("worker"), .tasks = {&task, 1}};
+    ClusterDef cluster = {.job = {&job, 1}};
+    ServerDef def = {.cluster = &cluster, .job_name = STR("worker"), .protocol = STR("grpc")};
+    AUTO(text) Text text = {0};
+    Status *status = PROTO_ENCODE(ServerDef, &def, &text);
+    status = status ? status : server_new(text_str(&text), &server);
+    status = status ? status : server_start(server);
+    ck_assert_msg(!status, "%s", status_message(status));
+}
+
+static Status *open_session(Graph *graph, Session **out) {
+    SessionConfig config = session_config_default();
+    config.intra_threads = config.inter_threads = 1;
+    if (!server)
+        return session_new(graph, NULL, &config, out);
+    RemoteOptions options = {.address = server_target(server) + strlen("grpc://"), .timeout_ms = 60000};
+    static Mutex graph_lock = MUTEX_INIT;
+    return remote_session_new(graph, &graph_lock, &options, out);
+}
+
 static Status *run_nodes(Session *session, const Trial *trial, Node *const *targets, int n) {
     const Tensor *feeds[64];
     NEED(trial->values.n <= 64, UNIMPLEMENTED, "too many feeds");
@@ -165,10 +193,8 @@ static Status *run_nodes(Session *session, const Trial *trial, Node *const *targ
 static Status *run_call(ExpressionBuild *build, const Expression *call, Trial *trial) {
     Node *node;
     TRY(expression_build(build, call, &node));
-    SessionConfig config = session_config_default();
-    config.intra_threads = config.inter_threads = 1;
     Session *session;
-    TRY(session_new(build->graph, NULL, &config, &session));
+    TRY(open_session(build->graph, &session));
     Status *status = OK;
     Trial nothing = {0};
     if (build->inits.n)
@@ -277,6 +303,19 @@ START_TEST(line) {
 }
 END_TEST
 
+// What variables and queues a line leaves behind goes with its server.
+START_TEST(lines_on_a_server) {
+    limit_memory();
+    for (int i = _i * AT_ONCE; i < (_i + 1) * AT_ONCE && i < n_lines; i++) {
+        start_server();
+        as_written(lines[i], false);
+        as_written(lines[i], true);
+        as_written(STR("Add(1, 2) = 3"), true);
+        server_free(server);
+    }
+}
+END_TEST
+
 START_TEST(line_neighbours) {
     limit_memory();
     neighbours(lines[_i], false);
@@ -292,8 +331,10 @@ int main(int n, char **files) {
     Suite *suite = suite_create("hostile");
     TCase *tests = tcase_create("lines");
     tcase_set_timeout(tests, 120);
-    if (n == 1)
+    if (n == 1) {
         tcase_add_loop_test(tests, line, 0, n_lines ? n_lines : 1);
+        tcase_add_loop_test(tests, lines_on_a_server, 0, (n_lines + AT_ONCE - 1) / AT_ONCE);
+    }
     tcase_add_loop_test(tests, line_neighbours, 0, n_lines);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

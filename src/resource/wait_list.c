@@ -8,6 +8,7 @@
 void wait_list_init(WaitList *list, void *owner, const char *what) {
     list->lock = (Mutex)MUTEX_INIT;
     list->owner = owner;
+    list->end = &list->first;
     list->what = what;
 }
 
@@ -48,6 +49,8 @@ static Wait *take_served(WaitList *list) {
             continue;
         }
         *at = wait->next;
+        if (!*at)
+            list->end = at;
         wait->next = NULL;
         *end = wait;
         end = &wait->next;
@@ -97,9 +100,7 @@ void wait_list_add(WaitList *list, Wait *wait, Cancellation *cancellation) {
     }
     wait_list_lock(list);
     wait->cancelled |= late;
-    Wait **end = &list->first;
-    while (*end)
-        end = &(*end)->next;
-    *end = wait;
+    *list->end = wait;
+    list->end = &wait->next;
     wait_list_unlock(list);
 }

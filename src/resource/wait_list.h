@@ -22,7 +22,7 @@ struct Wait {
 
 struct WaitList {
     Mutex lock;
-    Wait *first;                  // guarded by lock, as is the next
+    Wait *first, **end;           // where the next one goes; guarded by lock, as is what follows
     Status *closed;               // set: nobody waits any more; all end with a copy of this, unless they are served
     bool in_turn;                 // nobody is served before the one in front of it
     // Under the lock: true once `wait` has what it waits for, or `status` says why it never will. It does not call the

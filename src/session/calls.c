@@ -86,11 +86,9 @@ static Status *make_plan(Calls *calls, const Wanted *wanted, Call *call, Plan **
 // The library may grow meanwhile: it is the session's graph's, so that is locked while the body is copied and planned.
 static Status *call_make(Calls *calls, const Wanted *wanted, Call *call) {
     Plan *plan;
-    if (calls->graph_lock)
-        mutex_lock(calls->graph_lock);
+    mutex_lock_if(calls->graph_lock);
     Status *status = make_plan(calls, wanted, call, &plan);
-    if (calls->graph_lock)
-        mutex_unlock(calls->graph_lock);
+    mutex_unlock_if(calls->graph_lock);
     TRY(status);
     status = bind_plan(calls->states, plan, calls->cache, &call->executor);
     plan_release(plan);

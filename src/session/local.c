@@ -48,8 +48,7 @@ static Status *check_names(const LocalSession *session) {
 static Status *make_plan(LocalSession *session, const StepSignature *signature, bool partial, Plan **out) {
     PlanOptions options = plan_options(session, partial);
     Plan *plan = NULL;
-    if (session->graph_lock)
-        mutex_lock(session->graph_lock);
+    mutex_lock_if(session->graph_lock);
     Status *status = check_names(session);
     if (!status) {
         atomic_store_explicit(&session->n_seen, session->graph->nodes.n, memory_order_relaxed);
@@ -57,8 +56,7 @@ static Status *make_plan(LocalSession *session, const StepSignature *signature, 
     }
     if (!status)
         status = node_states_record(&session->states, plan);
-    if (session->graph_lock)
-        mutex_unlock(session->graph_lock);
+    mutex_unlock_if(session->graph_lock);
     if (status)
         plan_release(plan);
     else
@@ -77,12 +75,10 @@ Status *local_session_bind(LocalSession *session, const StepSignature *signature
 // The graph's count of edits, read between changes (under its lock): an import or a gradient that fails, or adds
 // nothing but nodes, takes its edits back, and plans shall survive that.
 static uint64_t settled_edit(const LocalSession *session, size_t *out_bytes) {
-    if (session->graph_lock)
-        mutex_lock(session->graph_lock);
+    mutex_lock_if(session->graph_lock);
     uint64_t edit = session->graph->edit;
     *out_bytes = session->graph->arena.used;
-    if (session->graph_lock)
-        mutex_unlock(session->graph_lock);
+    mutex_unlock_if(session->graph_lock);
     return edit;
 }
 

@@ -51,6 +51,17 @@ static inline void UNCHECKED_LOCKING mutex_unlock(Mutex *mutex) {
     pthread_mutex_unlock(&mutex->native);
 }
 
+// Of a lock that may not be there: nobody else touches what it would guard. Clang's analysis can't follow these.
+static inline void UNCHECKED_LOCKING mutex_lock_if(Mutex *mutex) {
+    if (mutex)
+        mutex_lock(mutex);
+}
+
+static inline void UNCHECKED_LOCKING mutex_unlock_if(Mutex *mutex) {
+    if (mutex)
+        mutex_unlock(mutex);
+}
+
 static inline void condition_init(Condition *condition) {
     *condition = (Condition)CONDITION_INIT;
 }

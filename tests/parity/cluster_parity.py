@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # cluster_parity — TensorFlow's Python client against a server of TensorFlow's and one of ours: both print the same.
 #
-# usage: cluster_parity.py [--only REGEX] [--library PATH] [--mixed] [--verbose]
+# usage: cluster_parity.py [--only REGEX] [--library PATH] [--command PATH] [--mixed] [--verbose]
 # Every script of tests/cluster runs twice, each time with fresh servers in processes of their own: one, or, where its name begins
 # with tasks_, two parameter tasks and two workers; with --mixed also with TensorFlow's workers and our parameter tasks, and the
 # reverse. Numbers that are printed
@@ -95,18 +95,24 @@ class TheirServer:
 
 
 class OurServer:
-    def __init__(self, library, cluster=None, job=None, task=0):
+    def __init__(self, options, cluster=None, job=None, task=0):
         self.log = tempfile.TemporaryFile("w+")
         text = ";".join("%s=%s" % (name, ",".join(addresses)) for name, addresses in (cluster or {}).items())
-        more = [text, job, str(task)] if cluster else []
-        self.process = subprocess.Popen([sys.executable, os.path.join(scripts, "serve.py"), library] + more, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
-        self.target = self.process.stdout.readline().strip()
+        if options.command:
+            more = ["--cluster", text, "--job", job, "--task", str(task)] if cluster else []
+            run = [options.command, "server"] + more
+        else:
+            run = [sys.executable, os.path.join(scripts, "serve.py"), options.library] + ([text, job, str(task)] if cluster else [])
+        self.signals = bool(options.command)
+        self.process = subprocess.Popen(run, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
+        self.target = self.process.stdout.readline().split()[-1]
 
     def end(self):
         """What was wrong with the way it ended."""
         alive = self.process.poll() is None
         wrong = ""
+        if self.signals:
+            self.process.terminate()
         try:
             self.process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
@@ -121,15 +127,15 @@ class OurServer:
 
 class Servers:
     """What a script needs. `ours` says of a job whether its tasks are ours."""
-    def __init__(self, path, library, ours):
+    def __init__(self, path, options, ours):
         if not os.path.basename(path).startswith("tasks_"):
-            self.servers = [OurServer(library) if ours("worker") else TheirServer()]
+            self.servers = [OurServer(options) if ours("worker") else TheirServer()]
             self.targets = [self.servers[0].target]
             return
         cluster = new_cluster()
         # Forks first: they would hold the standard inputs by which ours are ended.
         made = {(job, task): TheirServer(cluster, job, task) for job, task in PLAN if not ours(job)}
-        made.update({(job, task): OurServer(library, cluster, job, task) for job, task in PLAN if ours(job)})
+        made.update({(job, task): OurServer(options, cluster, job, task) for job, task in PLAN if ours(job)})
         self.servers = [made[place] for place in PLAN]
         self.targets = [server.target for server in self.servers[2:]]
 
@@ -189,7 +195,7 @@ def differences(theirs, ours):
 
 
 def against(path, options, theirs, ours):
-    servers = Servers(path, options.library, ours)
+    servers = Servers(path, options, ours)
     printed, code = run_script(path, servers.targets)
     wrong = servers.end()
     if code:
@@ -199,7 +205,7 @@ def against(path, options, theirs, ours):
 
 def compare(path, options):
     """What is wrong with one script; empty if nothing is."""
-    servers = Servers(path, options.library, lambda job: False)
+    servers = Servers(path, options, lambda job: False)
     theirs, code = run_script(path, servers.targets)
     servers.end()
     if code:
@@ -218,6 +224,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--only", default="", help="scripts whose name matches")
     p.add_argument("--library", default=os.path.join(BUILD, "lib", "libmillrace.so"))
+    p.add_argument("--command", help="our servers are processes of this `millrace` instead, such as one built with sanitizers")
     p.add_argument("--mixed", action="store_true", help="clusters of both kinds of servers, too")
     p.add_argument("--verbose", action="store_true", help="show what TensorFlow's server makes the scripts print")
     options = p.parse_known_args()[0]

@@ -25,21 +25,22 @@ void session_drop_runs(TF_Session *session) {
 
 static Status *set_up(TF_Session *session, const StepSignature *signature, const char **handle) {
     OpenRun *open = calloc(1, sizeof *open);
-    NEED_MEMORY(open);
-    Status *status = session_partial_begin(session->session, signature, &open->run);
+    char *copy = malloc(sizeof open->handle);
+    Status *status = open && copy ? session_partial_begin(session->session, signature, &open->run) : OUT_OF_MEMORY;
     if (status) {
         free(open);
+        free(copy);
         return status;
     }
     open->feeds_left = signature->n_feeds;
     open->fetches_left = signature->n_fetches;
     mutex_lock(&session->lock);
     snprintf(open->handle, sizeof open->handle, "partial_run_%llu", (unsigned long long)++session->last_run);
-    *handle = strdup(open->handle);
+    *handle = memcpy(copy, open->handle, sizeof open->handle);
     open->next = session->runs;
     session->runs = open;
     mutex_unlock(&session->lock);
-    return *handle ? OK : OUT_OF_MEMORY;
+    return OK;
 }
 
 void TF_SessionPRunSetup(TF_Session *session, const TF_Output *inputs, int ninputs, const TF_Output *outputs,
