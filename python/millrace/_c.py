@@ -165,7 +165,7 @@ _PROTOTYPES = {
     "mr_call_output_type": (_I, _P, _I), "mr_call_run": (None, _P, _P, _P, _P), "mr_call_one": (_P, _P, _P, _P),
     "mr_version": (_S,), "mr_add_gradients": (None, _P, POINTER(Gradients), _P),
     "mr_message_at": (_S, _Z), "mr_message_field": (_I, _S, _Z, POINTER(FieldInfo)),
-    "mr_enum_value": (_S, _S, _Z, POINTER(_I)), "mr_op_at": (_I, _Z, POINTER(OpInfo)),
+    "mr_enum_value": (_S, _S, _Z, POINTER(_I)), "mr_op_at": (_I, _Z, POINTER(OpInfo)), "mr_interrupt_from": (None, _I, _P),
     "mr_op_find": (_I, _S, POINTER(OpInfo)), "mr_dtype_name": (_S, _I),
     "mr_message_parse": (None, _S, _S, _Z, POINTER(Buffer), _P),
     "mr_saved_model_write": (None, _P, _S, _P, _P), "mr_freeze": (None, _P, POINTER(Output), _I, POINTER(Buffer), _P),

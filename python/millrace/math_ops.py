@@ -452,7 +452,8 @@ def tensordot(a, b, axes, name=None):
             return reshape(product, a_free + b_free, name=scope)
         parts = [convert_to_tensor(p, dtypes.int32) for p in (a_free, b_free)]
         result = reshape(product, concat(parts, 0), name=scope)
-        result.set_shape((a_static or []) + (b_static or []))
+        if a_static is not None and b_static is not None:
+            result.set_shape(a_static + b_static)
         return result
 
 
@@ -472,7 +473,22 @@ def _tensordot_axes(a, axes):
     return first, second
 
 
+def _tensordot_unknown(t, axes, axes_first):
+    """_tensordot_matrix of a tensor whose rank is not known."""
+    from .array_ops import gather, setdiff1d, size, stack
+    dims = shape(t)
+    rank = size(dims)
+    axes = stack([rank + i if i < 0 else constant(i, dtypes.int32) for i in axes]) if axes else constant([], dtypes.int32)
+    free = setdiff1d(range(rank), axes)[0]
+    free_dims = gather(dims, free)
+    n_free, n_sum = reduce_prod(free_dims), reduce_prod(gather(dims, axes))
+    perm = concat([axes, free] if axes_first else [free, axes], 0)
+    return reshape(transpose(t, perm), stack([n_sum, n_free] if axes_first else [n_free, n_sum])), free_dims, None
+
+
 def _tensordot_matrix(t, axes, axes_first):
+    if t.shape.ndims is None:
+        return _tensordot_unknown(t, axes, axes_first)
     known = t.shape.as_list()
     axes = [i + len(known) if i < 0 else i for i in axes]
     free = [i for i in builtins.range(len(known)) if i not in axes]
@@ -503,8 +519,21 @@ def einsum(equation, *inputs, **kwargs):
     if kwargs:
         raise TypeError("invalid keyword arguments for this function: %s" % ", ".join(kwargs))
     inputs = list(inputs[0]) if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else list(inputs)
-    return apply("Einsum", name or "einsum", {"inputs": [convert_to_tensor(i) for i in inputs],
-                                              "equation": _explicit(equation.replace(" ", ""))})
+    inputs, equation = _pairwise([convert_to_tensor(i) for i in inputs], _explicit(equation.replace(" ", "")))
+    return apply("Einsum", name or "einsum", {"inputs": inputs, "equation": equation})
+
+
+def _pairwise(inputs, equation):
+    """The op takes two at most: of more the first two are joined, over what neither the others nor the result has."""
+    terms, result = equation.split("->")
+    terms = terms.split(",")
+    while len(inputs) > 2 and len(inputs) == len(terms):
+        rest = "".join(terms[2:]) + result
+        kept = "".join(sorted(c for c in set(terms[0] + terms[1]) - {"."} if c in rest))
+        kept = ("..." if "..." in terms[0] + terms[1] else "") + kept
+        both = apply("Einsum", None, {"inputs": inputs[:2], "equation": "%s,%s->%s" % (terms[0], terms[1], kept)})
+        inputs, terms = [both] + inputs[2:], [kept] + terms[2:]
+    return inputs, ",".join(terms) + "->" + result
 
 
 def _explicit(equation):

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from . import _c, dtypes, errors, nest, tensors
+from . import _c, dtypes, errors, interrupt, nest, tensors
 from .graph import Operation, Tensor, get_default_graph
 from .indexed import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
 
@@ -214,6 +214,7 @@ class BaseSession:
         self._closed, self._plans = False, {}
         self._known, self._known_at = {}, 0     # of fed tensors: dtypes and shapes
         self._add_shapes = False
+        interrupt.listen()
         options = _c.TF_NewSessionOptions()
         try:
             if self._target:
@@ -377,6 +378,8 @@ class BaseSession:
                              plan.n_out, plan.targets, plan.n_targets, metadata, status)
             code = _c.lib_code(status)
             if code:
+                if code == errors.CANCELLED:
+                    interrupt.pending()
                 message = _c.lib_message(status).decode("utf-8", "replace")
                 _c.lib_set_status(status, 0, b"")
                 self._raise(code, message)

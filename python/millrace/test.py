@@ -199,7 +199,6 @@ class TestCase(unittest.TestCase):
 
     assertRaisesRegexp = unittest.TestCase.assertRaisesRegex
 
-    @contextlib.contextmanager
     def assertRaisesWithLiteralMatch(self, expected_exception, expected_exception_message, callable_obj=None, *args, **kwargs):
         """As assertRaises, and the message is that text."""
         raised = self.assertRaisesRegex(expected_exception, "^%s$" % re.escape(expected_exception_message))
@@ -227,6 +226,7 @@ class TestCase(unittest.TestCase):
         for one, other in zip(expected_seq, actual_seq):
             self.assertAlmostEqual(one, other, places=places, msg=msg, delta=delta)
 
+    @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):
         import re
         try:

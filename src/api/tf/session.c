@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "api/interrupt.h"
 #include "cluster/remote_session.h"
 #include "proto/tensor_proto.h"
 #include "resource/handle.h"
@@ -309,10 +310,12 @@ void TF_SessionRun(TF_Session *session, const TF_Buffer *run_options, const TF_O
         error = API_ERROR(INVALID_ARGUMENT, "Must specify at least one target to fetch or execute.");
     if (!error)
         error = session_signature(session, inputs, ninputs, outputs, noutputs, target_opers, ntargets, &signature);
+    Cancellation *interruption = settings.cancellation = error ? NULL : interrupt_step_begins();
     if (!error && (telling.times || telling.graphs) && run_metadata)
         error = run_traced(session, &signature, telling, &settings, input_values, output_values, run_metadata);
     else if (!error)
         error = run(session, &signature, &settings, input_values, output_values);
+    interrupt_step_ended(interruption);
     if (!error && run_metadata && !run_metadata->data)
         error = fill_metadata(run_metadata);
     for (int i = 0; error && i < noutputs; i++) {
