@@ -1,4 +1,4 @@
-/* Interrupts: a signal ends the step that is under way, for languages whose handlers wait until C returns. */
+// interrupt.h — a signal ends the step that is under way: for languages whose handlers wait until C returns.
 #ifndef MILLRACE_INTERRUPT_H_
 #define MILLRACE_INTERRUPT_H_
 
