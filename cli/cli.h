@@ -32,7 +32,7 @@ typedef struct {
 } Command;
 
 extern const Command command_eval, command_ops, command_inspect, command_run, command_plan, command_train, command_convert,
-    command_devices, command_server, command_cluster;
+    command_devices, command_server, command_cluster, command_profile;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

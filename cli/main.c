@@ -7,7 +7,7 @@
 #include "help.h"
 
 static const Command *const COMMANDS[] = {
-    &command_eval, &command_ops, &command_inspect, &command_run, &command_plan, &command_train, &command_convert,
+    &command_eval, &command_ops, &command_inspect, &command_run, &command_plan, &command_profile, &command_train, &command_convert,
     &command_devices, &command_server, &command_cluster,
 };
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS, MOST_OPTIONS = 32 };

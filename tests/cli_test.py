@@ -21,7 +21,7 @@ import pytest
 
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 COMMAND = os.path.join(BUILD, "bin", "millrace")
-COMMANDS = ["eval", "ops", "inspect", "run", "plan", "train", "convert", "devices", "server", "cluster"]
+COMMANDS = ["eval", "ops", "inspect", "run", "plan", "profile", "train", "convert", "devices", "server", "cluster"]
 os.environ.pop("COLUMNS", None)   # what is printed goes by it
 os.unsetenv("COLUMNS")            # readline, which pytest loads on Debian 13, has set it behind os.environ
 
@@ -99,6 +99,24 @@ def test_eval_json():
 ])
 def test_eval_errors(call, words):
     assert words in millrace("eval", call, code=1)
+
+
+# ---- profile
+
+def test_profile(model, data, tmp_path):
+    picture = tmp_path / "time.svg"
+    images = "images=@%s[0:4]" % (data / "t10k-images-idx3-ubyte.gz")
+    call = ("profile", model, "--input", images, "--repeat", 3, "--threads", 1)
+    text = millrace(*call, "--svg", picture)
+    assert "GFLOP/s" in text and "Conv2D" in text and text.splitlines()[0].startswith("3 runs of")
+    assert picture.read_text().startswith("<svg") and picture.read_text().rstrip().endswith("</svg>")
+    told = json.loads(millrace(*call, "--json", "--depth", 1))
+    assert told["runs"] == 3 and told["flops"] > 1e8 and told["bytes_per_second"] > 1e8
+    for table in ("ops", "layers"):
+        assert abs(sum(row["share"] for row in told[table]) - 100) < 0.1
+        assert all(a["ms"] >= b["ms"] for a, b in zip(told[table], told[table][1:]))
+    assert all("/" not in row["name"] for row in told["layers"])
+    assert "lacks" in millrace("profile", model, code=1) or "feed" in millrace("profile", model, code=1)
 
 
 # ---- how it is used

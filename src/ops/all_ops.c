@@ -14,6 +14,8 @@
     X(PartitionedCall) X(StatefulPartitionedCall) X(SymbolicGradient) X(RemoteCall) \
     X(If) X(StatelessIf) X(Case) X(StatelessCase) X(While) X(StatelessWhile) \
     X(EmptyTensorList) X(TensorListReserve) X(TensorListFromTensor) X(TensorListSplit) X(TensorListPushBack) \
+    X(TensorListPushBackBatch) X(EmptyTensorMap) X(TensorMapInsert) X(TensorMapLookup) X(TensorMapErase) \
+    X(TensorMapHasKey) X(TensorMapSize) X(TensorMapStackKeys) \
     X(TensorListPopBack) X(TensorListLength) X(TensorListElementShape) X(TensorListGetItem) X(TensorListSetItem) \
     X(TensorListResize) X(TensorListConcatLists) X(TensorListStack) X(TensorListGather) X(TensorListScatter) \
     X(TensorListScatterV2) X(TensorListScatterIntoExistingList) X(TensorListConcat) X(TensorListConcatV2) \
@@ -26,7 +28,7 @@
     X(EuclideanNorm) X(All) \
     X(Any) X(L2Loss) X(Cast) X(MatMul) X(_FusedMatMul) X(_MatMulAddN) \
     X(BatchMatMul) X(BatchMatMulV2) X(BatchMatMulV3) X(AddN) X(_MulSum) X(AccumulateNV2) X(Select) \
-    X(SelectV2) \
+    X(SelectV2) X(ApproxTopK) X(DenseCountSparseOutput) X(SparseCountSparseOutput) X(RaggedCountSparseOutput) \
     X(Equal) X(NotEqual) X(ArgMax) X(ArgMin) X(UnsortedSegmentSum) X(UnsortedSegmentProd) X(UnsortedSegmentMax) \
     X(UnsortedSegmentMin) X(SegmentSum) X(SegmentMean) X(SegmentProd) X(SegmentMax) X(SegmentMin) X(Cumsum) \
     X(Cumprod) \
@@ -47,6 +49,7 @@
     X(SplitV) \
     X(Slice) X(Reverse) X(ReverseV2) X(StridedSlice) X(StridedSliceGrad) X(Pad) X(_PadAddN) X(PadV2) X(MirrorPad) \
     X(MirrorPadGrad) \
+    X(RaggedTensorToVariant) X(RaggedTensorFromVariant) X(RaggedTensorToVariantGradient) \
     X(Gather) X(GatherV2) X(GatherNd) X(ScatterNd) X(TensorScatterUpdate) X(TensorScatterAdd) X(TensorScatterSub) \
     X(TensorScatterMin) X(TensorScatterMax) X(SparseToDense) X(Range) X(LinSpace) X(OneHot) X(Where) X(Unique) X(UniqueV2) \
     X(UniqueWithCounts) X(UniqueWithCountsV2) X(ListDiff) X(DynamicStitch) X(ParallelDynamicStitch) \
@@ -91,7 +94,8 @@
     X(ScatterNdMax) X(ResourceScatterNdUpdate) X(ResourceScatterNdAdd) X(ResourceScatterNdSub) \
     X(ResourceScatterNdMin) X(ResourceScatterNdMax) \
     X(PaddingFIFOQueue) X(PaddingFIFOQueueV2) X(RandomShuffleQueue) X(RandomShuffleQueueV2) X(PriorityQueue) \
-    X(PriorityQueueV2) X(FIFOQueue) X(FIFOQueueV2) X(QueueEnqueue) X(QueueEnqueueV2) X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
+    X(PriorityQueueV2) X(FIFOQueue) X(FIFOQueueV2) X(FakeQueue) X(QueueEnqueue) X(QueueEnqueueV2) \
+    X(QueueEnqueueMany) X(QueueEnqueueManyV2) \
     X(QueueDequeue) X(QueueDequeueV2) X(QueueDequeueMany) X(QueueDequeueManyV2) X(QueueDequeueUpTo) \
     X(QueueDequeueUpToV2) X(QueueClose) X(QueueCloseV2) X(QueueSize) X(QueueSizeV2) X(QueueIsClosed) \
     X(QueueIsClosedV2) \
@@ -125,7 +129,8 @@
     X(IteratorFromStringHandleV2) X(IteratorGetDevice) X(SerializeIterator) \
     X(DeserializeIterator) X(DatasetCardinality) X(OptionalFromValue) X(OptionalNone) \
     X(OptionalHasValue) X(OptionalGetValue) \
-    X(TakeDataset) X(SkipDataset) X(RepeatDataset) X(ShardDataset) X(ConcatenateDataset) X(ZipDataset) X(OptionsDataset) \
+    X(RebatchDataset) X(RebatchDatasetV2) X(TakeDataset) X(SkipDataset) X(RepeatDataset) X(ShardDataset) \
+    X(ConcatenateDataset) X(ZipDataset) X(OptionsDataset) \
     X(ModelDataset) X(FinalizeDataset) X(NonSerializableDataset) X(OptimizeDataset) X(OptimizeDatasetV2) \
     X(MaxIntraOpParallelismDataset) X(PrivateThreadPoolDataset) X(WrapDatasetVariant) X(UnwrapDatasetVariant) \
     X(AssertCardinalityDataset) X(IgnoreErrorsDataset) X(PrefetchDataset) X(ParallelMapDataset) X(ParallelMapDatasetV2) \
@@ -161,7 +166,8 @@
     X(StatelessRandomUniform) X(StatelessRandomNormal) X(StatelessTruncatedNormal) X(StatelessRandomUniformInt) \
     X(StatelessRandomUniformV2) X(StatelessRandomNormalV2) X(StatelessTruncatedNormalV2) \
     X(StatelessRandomUniformFullIntV2) X(StatelessRandomGetKeyCounter) X(StatelessRandomGetKeyCounterAlg) \
-    X(StatelessRandomGetAlg) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomGammaGrad) \
+    X(StatelessRandomGetAlg) X(StatelessRandomGammaV2) X(StatelessRandomGammaV3) \
+    X(StatelessShuffle) X(Multinomial) X(StatelessMultinomial) X(RandomGamma) X(RandomGammaGrad) \
     X(RandomPoisson) X(RandomPoissonV2) \
     X(UniformCandidateSampler) X(LogUniformCandidateSampler) X(LearnedUnigramCandidateSampler) \
     X(ThreadUnsafeUnigramCandidateSampler) X(FixedUnigramCandidateSampler) X(AllCandidateSampler) \
@@ -169,7 +175,7 @@
 #define STRING X(StringJoin) X(ReduceJoin) X(StringLength) X(Substr) X(StringLower) X(StringUpper) X(StringStrip) \
     X(StringSplit) X(StringSplitV2) X(StringToHashBucketFast) X(StringToHashBucket) X(StringToHashBucketStrong) \
     X(StaticRegexFullMatch) X(RegexFullMatch) X(StaticRegexReplace) X(RegexReplace) X(StringFormat) \
-    X(AsString) X(StringNGrams) X(UnicodeDecode) X(UnicodeDecodeWithOffsets) X(UnicodeTranscode) \
+    X(AsString) X(StringNGrams) X(UnsortedSegmentJoin) X(UnicodeDecode) X(UnicodeDecodeWithOffsets) X(UnicodeTranscode) \
     X(UnicodeEncode) X(SparseCross) X(SparseCrossV2) X(StringToNumber) X(DecodeRaw) X(EncodeBase64) X(DecodeBase64)
 #define IMAGE X(ResizeBilinear) X(ResizeBilinearGrad) X(ResizeNearestNeighbor) X(ResizeNearestNeighborGrad) X(CropAndResize) \
     X(NonMaxSuppression) X(NonMaxSuppressionV2) X(NonMaxSuppressionV3) X(NonMaxSuppressionV4) X(NonMaxSuppressionV5) \
@@ -200,7 +206,8 @@
 #define QUANTIZE X(FakeQuantWithMinMaxArgs) X(FakeQuantWithMinMaxArgsGradient) X(FakeQuantWithMinMaxVars) \
     X(FakeQuantWithMinMaxVarsGradient) X(FakeQuantWithMinMaxVarsPerChannel) X(FakeQuantWithMinMaxVarsPerChannelGradient) \
     X(QuantizeAndDequantize) X(QuantizeAndDequantizeV2) X(QuantizeAndDequantizeV3) X(QuantizeAndDequantizeV4) \
-    X(QuantizeAndDequantizeV4Grad) X(QuantizeV2) X(Dequantize)
+    X(QuantizeAndDequantizeV4Grad) X(QuantizeV2) X(RequantizationRange) X(RequantizationRangePerChannel) \
+    X(Dequantize)
 #define IO X(SaveV2) X(RestoreV2) X(Save) X(SaveSlices) X(Restore) X(RestoreSlice) \
     X(ShardedFilename) X(ShardedFilespec) X(MergeV2Checkpoints) X(ReadFile) \
     X(WriteFile) \
@@ -215,7 +222,8 @@
     X(ReaderNumRecordsProduced) X(ReaderNumRecordsProducedV2) X(ReaderNumWorkUnitsCompleted) \
     X(ReaderNumWorkUnitsCompletedV2) X(ReaderReset) X(ReaderResetV2) X(ReaderSerializeState) \
     X(ReaderSerializeStateV2) X(ReaderRestoreState) X(ReaderRestoreStateV2) X(ParseExample) X(ParseExampleV2) \
-    X(ParseSingleExample) X(ParseTensor) X(SerializeTensor) X(DecodePaddedRaw) X(DecodeCompressed) X(DecodeCSV) \
+    X(ParseSingleExample) X(ParseTensor) X(GenerateVocabRemapping) X(LoadAndRemapMatrix) \
+    X(SerializeTensor) X(DecodePaddedRaw) X(DecodeCompressed) X(DecodeCSV) \
     X(DecodeJSONExample) X(DecodeWav) X(EncodeWav) X(ParseSequenceExample) X(ParseSequenceExampleV2) \
     X(ParseSingleSequenceExample)
 

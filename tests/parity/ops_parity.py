@@ -22,7 +22,7 @@ import time
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 from differences import Differences  # noqa: E402
-FAMILIES = ["math", "linalg", "quantize", "array", "nn", "random", "state", "flow", "train", "text", "image", "waiting", "sparse", "input", "data"]
+FAMILIES = ["math", "linalg", "quantize", "array", "nn", "random", "state", "flow", "train", "text", "image", "waiting", "sparse", "input", "data", "rest"]
 BUILD = os.environ.get("MILLRACE_BUILD", os.path.join(os.path.dirname(os.path.dirname(here)), "build"))
 ANSWERS = os.environ.get("MILLRACE_ANSWERS", os.path.join(BUILD, "parity"))  # TensorFlow's, may be shared by several builds
 HANG = 20.0        # seconds that one item may take

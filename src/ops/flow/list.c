@@ -42,6 +42,12 @@ Status *list_get(const Kernel *k, int i, const VariantList **out) {
     const Object *object = variant->dtype == DT_variant && variant->shape.rank == 0 ? *(Object **)variant->data : NULL;
     NEED(object && object->type == &list_type, INVALID_ARGUMENT, "input %d is not a tensor list: %s%s", i,
          object ? object->type->name : dtype_name(variant->dtype), shape_text(&variant->shape));
+    return list_of(k, object, out);
+}
+
+Status *list_of(const Kernel *k, const Object *object, const VariantList **out) {
+    NEED(object && object->type == &list_type, INVALID_ARGUMENT, "a variant is not a tensor list: %s",
+         object ? object->type->name : "it is empty");
     const VariantList *list = (const VariantList *)object;
     DType wanted = k->own ? ((const ListOwn *)k->own)->dtype : DT_INVALID;
     NEED(wanted == DT_INVALID || list->dtype == wanted, INVALID_ARGUMENT,
@@ -82,6 +88,20 @@ Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, Var
     return OK;
 }
 
+Status *list_copy(const VariantList *from, size_t room, VariantList **out) {
+    VariantList *list;
+    TRY(list_new(from->dtype, &from->element_shape, &list));
+    list->most = from->most;
+    if (!vec_reserve(&list->items, from->items.n > room ? from->items.n : room)) {
+        object_release(&list->object);
+        return OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < from->items.n; i++)
+        list->items.p[list->items.n++] = tensor_retain(&from->items.p[i]);
+    *out = list;
+    return OK;
+}
+
 Status *list_change(Kernel *k, size_t room, VariantList **out) {
     const VariantList *from;
     TRY(list_get(k, 0, &from));
@@ -89,14 +109,7 @@ Status *list_change(Kernel *k, size_t room, VariantList **out) {
     bool moved = k->out[0]->buffer && !k->in[0]->buffer && k->out[0]->data == k->in[0]->data;
     VariantList *list = (VariantList *)(uintptr_t)from;
     if (!moved || !object_is_unique(&from->object)) {
-        TRY(list_new(from->dtype, &from->element_shape, &list));
-        list->most = from->most;
-        if (!vec_reserve(&list->items, from->items.n > room ? from->items.n : room)) {
-            object_release(&list->object);
-            return OUT_OF_MEMORY;
-        }
-        for (size_t i = 0; i < from->items.n; i++)
-            list->items.p[list->items.n++] = tensor_retain(&from->items.p[i]);
+        TRY(list_copy(from, room, &list));
         TRY(put(k, 0, list));
     }
     *out = list;

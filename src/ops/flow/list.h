@@ -27,11 +27,15 @@ enum { LIST_MOST = 1 << 28 };
 
 // The list in input i, borrowed. INVALID_ARGUMENT where there is none, or one of another type than own->dtype.
 FALLIBLE Status *list_get(const Kernel *k, int i, const VariantList **out);
+// The list that a variant is. As list_get.
+FALLIBLE Status *list_of(const Kernel *k, const Object *object, const VariantList **out);
 // Output i becomes a scalar variant that holds a new, empty list; borrowed.
 FALLIBLE Status *list_make(Kernel *k, int i, DType dtype, const Shape *element_shape, VariantList **out);
 // Output 0 becomes the list of input 0, to be changed: the same one where nobody else can see it, else a copy.
 // Borrowed.
 FALLIBLE Status *list_change(Kernel *k, size_t room, VariantList **out);
+// A copy of the list, whose elements share their buffers. One reference.
+FALLIBLE Status *list_copy(const VariantList *from, size_t room, VariantList **out);
 // `n` elements: drops those behind, or adds such that were never set.
 FALLIBLE Status *list_resize(VariantList *list, int64_t n);
 FALLIBLE Status *list_push(VariantList *list, Tensor item);  // takes the item over, also on failure

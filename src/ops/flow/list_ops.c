@@ -139,6 +139,38 @@ static Status *push_run(Kernel *k) {
     return list_push(list, item);
 }
 
+// A vector of lists, each of which gets the row of its number.
+static Status *push_batch_run(Kernel *k) {
+    const Tensor *lists = k->in[0], *rows = k->in[1];
+    int64_t n = tensor_count(lists);
+    NEED(rows->shape.dims[0] == n, INVALID_ARGUMENT, "%lld lists, but %lld rows", (long long)n, (long long)rows->shape.dims[0]);
+    for (int64_t i = 0; i < n; i++) {
+        const VariantList *from;
+        VariantList *list;
+        Tensor row;
+        TRY(list_of(k, ((Object *const *)lists->data)[i], &from));
+        TRY(list_copy(from, from->items.n + 1, &list));
+        Object **at = (Object **)k->out[0]->data + i;
+        object_release(*at);
+        *at = &list->object;
+        TRY(list_row(rows, i, 1, false, &row));
+        Status *status = list_check_item(list, &row, "append");
+        if (status)
+            tensor_clear(&row);
+        TRY(status);
+        TRY(list_push(list, row));
+    }
+    return OK;
+}
+
+static Status *push_batch_shape(Shapes *s) {
+    const Shape *lists = &s->in[0], *rows = &s->in[1];
+    NEED(lists->rank != 1 || rows->rank < 1 || lists->dims[0] < 0 || rows->dims[0] < 0 || lists->dims[0] == rows->dims[0],
+         INVALID_ARGUMENT, "Dimension 0 in both shapes must be equal, but are %s and %s", shape_text(lists), shape_text(rows));
+    s->out[0] = *lists;
+    return OK;
+}
+
 static Status *pop_run(Kernel *k) {
     const VariantList *from;
     Shape wanted, shape;
@@ -462,6 +494,9 @@ LIST_OP(TensorListSplit,
 LIST_OP(TensorListPushBack, "(input_handle: variant, tensor: element_dtype) -> output_handle: variant" ONE_TYPE,
         "The list with one more element.", MAKES, push_run, .needs = LIST_IN, .grad = push_grad, .inplace = BIT(0),
         .keeps = BIT(1))
+LIST_OP(TensorListPushBackBatch, "(input_handles: variant, tensor: element_dtype) -> output_handles: variant" ONE_TYPE,
+        "A vector of lists, each with one more element: the row of its number.", push_batch_shape, push_batch_run,
+        .needs = "vector(input_handles), rank(tensor) >= 1", .flags = OP_NO_GRADIENT)
 LIST_OP(TensorListPopBack,
         "(input_handle: variant, element_shape: int32) -> output_handle: variant, tensor: element_dtype" ONE_TYPE,
         "The list without its last element, and that.", pop_shape, pop_run, .needs = LIST_IN, .grad = pop_grad,

@@ -282,3 +282,18 @@ REF_AND_RESOURCE(QueueSize, QueueSizeV2, "handle", ") -> size: int32", 0, .doc =
 REF_AND_RESOURCE(QueueIsClosed, QueueIsClosedV2, "handle", ") -> is_closed: bool", 0,
                  .doc = "Whether the queue is closed.", .shape = shape_scalar, .cpu = ANY_TYPE(is_closed_run),
     .host_out = BIT(0))
+
+// ---------------------------------------- as a reference
+
+static Status *fake_run(Kernel *k) {
+    Tensor handle;
+    TRY(kernel_keep(k, 0, &handle));
+    kernel_set_output(k, 0, handle);
+    return OK;
+}
+
+const Op op_FakeQueue = {
+    .signature = "FakeQueue(resource: resource) -> handle: ref string; stateful",
+    .doc = "The queue of a resource, for ops that take queues by reference.", .needs = "scalar(resource)",
+    .shape = shape_scalar, .keeps = BIT(0), .cpu = ANY_TYPE(fake_run), .flags = OP_DYNAMIC_SHAPE | OP_CHEAP | OP_NO_GRADIENT,
+};

@@ -151,6 +151,7 @@ static void store(const Tensor *to, int64_t i, double value) {
 
 typedef struct {
     Kernel *k;
+    const Tensor *parameters;
     const Philox *philox;
     bool poisson;
 } Work;
@@ -162,11 +163,18 @@ static void draw_numbers(void *arg, int64_t first, int64_t last) {
         Draws draws = {.philox = *work->philox};
         philox_skip(&draws.philox, (uint64_t)i * BLOCKS_EACH);
         int64_t which = i / own->each, number = i % own->each;
-        double parameter = load(work->k->in[1], which);
+        double parameter = load(work->parameters, which);
         store(work->k->out[0], number * own->parameters + which,
               work->poisson ? draw_poisson(&draws, parameter, most_of(work->k->out[0]->dtype))
                             : draw_gamma(&draws, parameter));
     }
+}
+
+static Status *draw_all(Kernel *k, const Tensor *parameters, const Philox *philox, bool poisson) {
+    const Distribution *own = k->own;
+    Work work = {k, parameters, philox, poisson};
+    kernel_parallel(k, own->parameters * own->each, 100, draw_numbers, &work);
+    return OK;
 }
 
 static Status *distribution_run(Kernel *k, bool poisson) {
@@ -176,9 +184,7 @@ static Status *distribution_run(Kernel *k, bool poisson) {
     if (!count)
         return OK;
     TRY(stream_take(k, random_reserved((uint64_t)count), &philox));
-    Work work = {k, &philox, poisson};
-    kernel_parallel(k, count, 100, draw_numbers, &work);
-    return OK;
+    return draw_all(k, k->in[1], &philox, poisson);
 }
 
 static Status *gamma_run(Kernel *k) {
@@ -231,4 +237,57 @@ const Op op_RandomPoissonV2 = {
                  "dtype: sampled = int64; stateful",
     .doc = "Numbers of the Poisson distribution.", .cpu = ANY_TYPE(poisson_run), .flags = OP_NO_GRADIENT,
     DISTRIBUTION_FIELDS,
+};
+
+// ---------------------------------------- without a state
+
+// `shape` is all of the output's, and ends with the parameters' own.
+static Status *whole_shape(Shapes *s) {
+    TRY(random_shape(s));
+    const Shape *all = &s->out[0], *back = &s->in[s->n_in - 1];
+    if (all->rank < 0 || back->rank < 0)
+        return OK;
+    bool ends = back->rank <= all->rank;
+    for (int d = 0; d < back->rank && ends; d++) {
+        int64_t extent = all->dims[all->rank - back->rank + d];
+        ends = extent < 0 || back->dims[d] < 0 || extent == back->dims[d];
+    }
+    NEED(ends, INVALID_ARGUMENT, "Shape passed in must end with broadcasted shape: %s doesn't end with %s",
+         shape_text(all), shape_text(back));
+    return OK;
+}
+
+static Status *whole_prepare(Prepare *p) {
+    Distribution *own = p->own;
+    int64_t count = shape_count(&p->out[0]->shape);
+    own->parameters = shape_count(&p->in[p->n_in - 1]->shape);
+    own->each = own->parameters ? count / own->parameters : 0;
+    p->cost = count * 100;
+    return OK;
+}
+
+static Status *seeded_gamma_run(Kernel *k) {
+    Philox philox = stateless_philox(k->in[1]);
+    return draw_all(k, k->in[2], &philox, false);
+}
+
+static Status *keyed_gamma_run(Kernel *k) {
+    Philox philox;
+    TRY(stateless_keyed(k->in[1], k->in[2], k->in[3], &philox));
+    return draw_all(k, k->in[4], &philox, false);
+}
+
+#define WHOLE .shape = whole_shape, .host = BIT(0), .prepare = whole_prepare, .own_size = sizeof(Distribution), .flags = OP_NO_GRADIENT
+const Op op_StatelessRandomGammaV2 = {
+    .signature = "StatelessRandomGammaV2(shape: T, seed: Tseed, alpha: dtype) -> output: dtype; dtype: {half, float, double}; "
+                 "T: {int32, int64}; Tseed: {int32, int64} = int64",
+    .doc = "Numbers of the gamma distribution with shape alpha that follow from the seed.",
+    .needs = "vector(shape), vector(seed), dim(seed, 0) == 2", .cpu = ANY_TYPE(seeded_gamma_run), WHOLE,
+};
+const Op op_StatelessRandomGammaV3 = {
+    .signature = "StatelessRandomGammaV3(shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype) -> "
+                 "output: dtype; dtype: {half, float, double}; shape_dtype: {int32, int64} = int32",
+    .doc = "Numbers of the gamma distribution with shape alpha that follow from key and counter.",
+    .needs = "vector(shape), vector(key), dim(key, 0) == 1, vector(counter), scalar(alg)", .cpu = ANY_TYPE(keyed_gamma_run),
+    WHOLE,
 };

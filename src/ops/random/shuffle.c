@@ -1,4 +1,4 @@
-// RandomShuffle — the rows of a tensor in a random order.
+// RandomShuffle, StatelessShuffle — the rows of a tensor in a random order.
 #include "ops/random/stream.h"
 
 typedef struct {
@@ -24,13 +24,10 @@ static Status *move_row(const Tensor *in, const Tensor *out, const Shape *row, s
     return tensor_copy_elements(&source, &target);
 }
 
-static Status *shuffle_run(Kernel *k) {
+static Status *shuffle_by(Kernel *k, const Philox *philox) {
     const Shuffle *shuffle = k->own;
     int64_t n = shuffle->rows, *order = k->scratch;
-    if (n <= 1)
-        return tensor_copy_elements(k->in[0], k->out[0]);
-    PhiloxNumbers numbers = {0};
-    TRY(stream_take(k, (uint64_t)div_up(n - 1, 4), &numbers.philox));
+    PhiloxNumbers numbers = {.philox = *philox};
     for (int64_t i = 0; i < n; i++)
         order[i] = i;
     for (int64_t i = 0; i < n - 1; i++) {
@@ -47,9 +44,31 @@ static Status *shuffle_run(Kernel *k) {
     return OK;
 }
 
+static Status *shuffle_run(Kernel *k) {
+    int64_t n = ((const Shuffle *)k->own)->rows;
+    Philox philox;
+    if (n <= 1)
+        return tensor_copy_elements(k->in[0], k->out[0]);
+    TRY(stream_take(k, (uint64_t)div_up(n - 1, 4), &philox));
+    return shuffle_by(k, &philox);
+}
+
+static Status *stateless_run(Kernel *k) {
+    Philox philox;
+    TRY(stateless_keyed(k->in[1], k->in[2], k->in[3], &philox));
+    if (((const Shuffle *)k->own)->rows <= 1)
+        return tensor_copy_elements(k->in[0], k->out[0]);
+    return shuffle_by(k, &philox);
+}
 
 const Op op_RandomShuffle = {
     .signature = "RandomShuffle(value: T) -> output: T; seed: int = 0; seed2: int = 0; T: type; stateful",
     .doc = "The rows of the tensor in a random order.", .shape = shape_unchanged,
     .prepare = shuffle_prepare, .own_size = sizeof(Shuffle), .cpu = ANY_TYPE(shuffle_run), HAS_STREAM,
+};
+const Op op_StatelessShuffle = {
+    .signature = "StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T; T: type",
+    .doc = "The rows of the tensor in an order that follows from key and counter.", .shape = shape_unchanged,
+    .needs = "vector(key), dim(key, 0) == 1, vector(counter), scalar(alg)", .prepare = shuffle_prepare,
+    .own_size = sizeof(Shuffle), .cpu = ANY_TYPE(stateless_run), .flags = OP_NO_GRADIENT,
 };

@@ -12,7 +12,7 @@ Philox stateless_philox(const Tensor *seed) {
     return (Philox){.key = {mixed[0], mixed[1]}, .counter = {0, 0, mixed[2], mixed[3]}};
 }
 
-static Status *keyed(const Tensor *key, const Tensor *counter, const Tensor *algorithm, Philox *out) {
+Status *stateless_keyed(const Tensor *key, const Tensor *counter, const Tensor *algorithm, Philox *out) {
     int64_t which = tensor_int(algorithm, 0);
     NEED(which == ALGORITHM_PHILOX || which == ALGORITHM_AUTO, INVALID_ARGUMENT, "Unsupported algorithm id: %lld",
          (long long)which);
@@ -92,7 +92,7 @@ const Op op_StatelessRandomUniformFullInt = {
 
 static Status *keyed_run(Kernel *k) {
     Philox philox;
-    TRY(keyed(k->in[1], k->in[2], k->in[3], &philox));
+    TRY(stateless_keyed(k->in[1], k->in[2], k->in[3], &philox));
     return filling_run(k, &philox);
 }
 
@@ -124,7 +124,7 @@ const Op op_StatelessRandomUniformFullIntV2 = {
 
 static Status *keyed_int_run(Kernel *k) {
     Philox philox;
-    TRY(keyed(k->in[1], k->in[2], k->in[3], &philox));
+    TRY(stateless_keyed(k->in[1], k->in[2], k->in[3], &philox));
     return filling_run_int(k, &philox, k->in[4], k->in[5]);
 }
 

@@ -23,6 +23,9 @@ FALLIBLE Status *stream_take(Kernel *k, uint64_t blocks, Philox *out);
 // The generator of a pair of seeds: the pair runs once through the generator itself, so that near seeds are far apart.
 Philox stateless_philox(const Tensor *seed);
 
+// The generator of a key and a counter. INVALID_ARGUMENT for another algorithm than this one.
+FALLIBLE Status *stateless_keyed(const Tensor *key, const Tensor *counter, const Tensor *algorithm, Philox *out);
+
 // Element i of a tensor of int32, int64, uint32 or uint64; the last as the same bits.
 int64_t random_int(const Tensor *tensor, int64_t i);
 
