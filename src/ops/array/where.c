@@ -16,13 +16,22 @@ static Status *where_prepare(Prepare *p) {
     return OK;
 }
 
+// A complex number that is not zero, though as a bool it is what its real part is.
+static void complex_truth(const Tensor *in, int64_t n, uint8_t *out) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = in->dtype == DT_complex64 ? ((const Complex64 *)in->data)[i] != 0 : ((const Complex128 *)in->data)[i] != 0;
+}
+
 static Status *where_run(Kernel *k) {
     const Tensor *in = k->in[0];
     const Shape *shape = &in->shape;
     int64_t n = tensor_count(in), found = 0;
     const uint8_t *set = in->data;
     if (in->dtype != DT_bool && n) {
-        cast_run(k->own, in->data, k->scratch, n);
+        if (dtype_is_complex(in->dtype))
+            complex_truth(in, n, k->scratch);
+        else
+            cast_run(k->own, in->data, k->scratch, n);
         set = k->scratch;
     }
     for (int64_t i = 0; i < n; i++)
