@@ -39,6 +39,7 @@ typedef struct Worker {
     Updates updates;
     int timeout_ms;                            // of each step
     bool keep;                                 // whether the stores have checkpoints
+    int64_t steps_done, steps_wanted;          // of all together
     TF_Status *status;
     double begin;
 } Worker;
@@ -239,7 +240,15 @@ static bool give_values(Worker *w) {
     return done_well(w) && ((w->n_stores && !left) || run_op(w, w->init));
 }
 
-// A session whose variables have values; with `start` this worker has its part of them.
+// Who begins anew when all is done would wait at its gate for others that have left.
+static bool is_done(Worker *w) {
+    int64_t count = (int64_t)fetch(w, NULL, w->count, NULL);
+    if (done_well(w))
+        w->steps_done = count;
+    return done_well(w) && count >= w->steps_wanted;
+}
+
+// A session whose variables have values; with `start` this worker has its part of them, unless all is done.
 static void make_ready(Worker *w, bool start) {
     for (;;) {
         if (learning_asked_to_end())
@@ -247,6 +256,9 @@ static void make_ready(Worker *w, bool start) {
         if (!w->session)
             session_open(w);
         bool good = give_values(w);
+        if (good && start && is_done(w))
+            return;
+        good = done_well(w) && good;
         if (good && start)
             updates_begin(w);   // who begins anew may have to wait for the others
         if (good && run_op(w, start ? w->steps.start : NULL))
@@ -259,7 +271,7 @@ static void make_ready(Worker *w, bool start) {
 // ---------------------------------------- training
 
 typedef struct Plan {
-    int64_t steps, keep_every;
+    int64_t keep_every;
     int batch;
     double report;
 } Plan;
@@ -302,16 +314,15 @@ static void train(Worker *w, const Pictures *data, const Plan *plan) {
     Order order = {malloc((size_t)data->n * sizeof(int)), data->n, data->n, 17 + (unsigned)w->task};
     for (int i = 0; order.at && i < order.n; i++)
         order.at[i] = i;
-    int64_t count = 0, kept = 0, own = 0, own_reported = 0;
+    int64_t kept = 0, own = 0, own_reported = 0;
     double reported = seconds();
-    while (count < plan->steps && order.at && !learning_asked_to_end()) {
+    while (w->steps_done < w->steps_wanted && order.at && !learning_asked_to_end()) {
         next_batch(data, &order, plan->batch, values);
         double loss = fetch(w, values, w->loss, w->steps.train);
-        if (done_well(w))
-            count = (int64_t)fetch(w, NULL, w->count, NULL);
-        if (done_well(w) && w->task == 0 && w->keep && count >= kept + plan->keep_every) {
+        bool over = done_well(w) && is_done(w);
+        if (done_well(w) && w->task == 0 && w->keep && w->steps_done >= kept + plan->keep_every) {
             keep_values(w);
-            kept = count;
+            kept = w->steps_done;
         }
         if (TF_GetCode(w->status) == TF_OUT_OF_RANGE)
             break;   // the chief has ended the training
@@ -320,9 +331,9 @@ static void train(Worker *w, const Pictures *data, const Plan *plan) {
             continue;
         }
         own++;
-        if (seconds() - reported < plan->report && count < plan->steps)
+        if (seconds() - reported < plan->report && !over)
             continue;
-        printf("%.2f step %lld own %lld rate %.2f loss %.4f\n", seconds() - w->begin, (long long)count, (long long)own,
+        printf("%.2f step %lld own %lld rate %.2f loss %.4f\n", seconds() - w->begin, (long long)w->steps_done, (long long)own,
                (double)(own - own_reported) / (seconds() - reported), loss);
         fflush(stdout);
         reported = seconds();
@@ -391,11 +402,12 @@ int main(int argc, char **argv) {
     check_options(argc, argv, ABOUT, OPTIONS);
     Worker w = {.status = TF_NewStatus(), .begin = seconds(), .timeout_ms = (int)(1000 * option_number(argc, argv, "timeout", 20)),
                 .keep = option(argc, argv, "keep", NULL) != NULL};
-    Plan plan = {.steps = (int64_t)option_number(argc, argv, "steps", 300), .batch = (int)option_number(argc, argv, "batch", 64),
+    w.steps_wanted = (int64_t)option_number(argc, argv, "steps", 300);
+    Plan plan = {.batch = (int)option_number(argc, argv, "batch", 64),
                  .report = option_number(argc, argv, "report", 1),
                  .keep_every = (int64_t)option_number(argc, argv, "keep-every", 20)};
     int tested = (int)option_number(argc, argv, "test", 1000);
-    if (plan.steps < 1 || plan.batch < 1 || tested < 1 || w.timeout_ms < 1)
+    if (w.steps_wanted < 1 || plan.batch < 1 || tested < 1 || w.timeout_ms < 1)
         quit("--steps, --batch and --test are 1 at least, --timeout is above 0");
     Pictures data, unseen;
     pictures_open(option(argc, argv, "data", NULL), &data, &unseen);
