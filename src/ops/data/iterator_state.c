@@ -54,7 +54,7 @@ static Status *deserialize_run(Kernel *k) {
     NEED(tensor_count(k->in[1]) == 1, INVALID_ARGUMENT, "the state of an iterator is one variant, got %s",
          shape_text(&k->in[1]->shape));
     TRY(held_get(k->in[1], 0, &state));
-    NEED(state->dtype == DT_string && state->shape.rank == 0, INVALID_ARGUMENT,
+    NEED(state->dtype == DT_string && tensor_count(state) == 1, INVALID_ARGUMENT,
          "the state of an iterator is a string, got %s%s", dtype_name(state->dtype), shape_text(&state->shape));
     Str bytes = tstring_str(state->data), mark = MARK;
     NEED(str_starts(bytes, mark), INVALID_ARGUMENT, "these bytes are no state of an iterator");

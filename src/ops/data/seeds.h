@@ -21,8 +21,10 @@ FALLIBLE Status *seed_generator_of(Kernel *k, const char *argument, int64_t seed
 // What passes that are still to come depend on.
 FALLIBLE Status *seed_generator_position(SeedGenerator *generator, Position *p);
 FALLIBLE static inline Status *philox_numbers_position(PhiloxNumbers *numbers, Position *p) {
-    TRY(position_bytes(p, numbers, sizeof *numbers));
-    NEED(numbers->left >= 0 && numbers->left <= 4, DATA_LOSS, "the state of random numbers is damaged");
+    PhiloxNumbers found = *numbers;
+    TRY(position_bytes(p, &found, sizeof found));
+    NEED(found.left >= 0 && found.left <= 4, DATA_LOSS, "the state of random numbers is damaged");
+    *numbers = found;
     return OK;
 }
 // The numbers of the next pass.
