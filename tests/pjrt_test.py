@@ -483,6 +483,53 @@ def test_an_error_in_a_branch_is_the_steps(tmp_path):
     """, tmp_path)
 
 
+def test_two_tasks_with_a_device_each(tmp_path):
+    """Data-parallel over both: the losses of one device."""
+    run("""
+    import socket, subprocess
+    sockets = [socket.socket() for _ in range(2)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    hosts = ["127.0.0.1:%d" % s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    code = "import sys, millrace.compat.v1 as tf; tf.train.Server({'worker': sys.argv[2:]}, 'worker', int(sys.argv[1])).join()"
+    tasks = [subprocess.Popen([sys.executable, "-c", code, str(i)] + hosts) for i in range(2)]
+    data, labels = np.random.RandomState(1).randn(64, 20).astype(np.float32), np.arange(64).astype(np.int32) % 5
+
+    def losses(devices, target, home):
+        tf.reset_default_graph()
+        with tf.variable_scope("", use_resource=True), tf.device(home):
+            values = [weights("w1", 20, 32), weights("b1", 32), weights("w22", 32, 5), weights("b22", 5)]
+        x, y = tf.placeholder(tf.float32, [64, 20]), tf.placeholder(tf.int32, [64])
+        n, each, gradients = len(devices), [], []
+        for i, device in enumerate(devices):
+            with tf.device(device):
+                hidden = tf.nn.relu(tf.matmul(tf.split(x, n)[i], values[0]) + values[1])
+                logits = tf.matmul(hidden, values[2]) + values[3]
+                each.append(tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.split(y, n)[i], logits=logits)))
+                gradients.append(tf.gradients(each[-1], values))
+        with tf.device(home):
+            loss = tf.add_n(each) / n
+            train = tf.group(*[tf.assign_sub(v, 0.5 * tf.add_n([g[k] for g in gradients]) / n) for k, v in enumerate(values)])
+        with tf.Session(target, config=tf.ConfigProto(operation_timeout_in_ms=120000)) as session:
+            session.run(tf.global_variables_initializer())
+            return [float(session.run([loss, train], {x: data, y: labels})[0]) for _ in range(20)]
+
+    try:
+        for port in (int(host.split(":")[1]) for host in hosts):
+            until = time.time() + 120
+            while socket.socket().connect_ex(("127.0.0.1", port)) and time.time() < until:
+                time.sleep(0.1)
+        at = "/job:worker/replica:0/task:%d" + DEVICE
+        one, two = losses([DEVICE], "", DEVICE), losses([at % 0, at % 1], "grpc://" + hosts[0], at % 0)
+        np.testing.assert_allclose(one, two, rtol=1e-5)
+    finally:
+        for task in tasks:
+            task.kill()
+    """, tmp_path, {"MILLRACE_COMPILE": "now"})
+
+
 def test_lines_beside_the_operations(tmp_path):
     """The ops' own `.test` lines, as programs."""
     out = subprocess.run([BUILD / "tests/op_suite", "--device", "PJRT", "--every", os.environ.get("MILLRACE_EVERY", "8"), "src/ops"],

@@ -75,6 +75,36 @@ static bool may_claim(const Claiming *c, const ClaimedNode *claimed) {
            node->placed->type->compiler->claims(node->placed, node);
 }
 
+// A program begins when all that it reads is there, and gives nothing before its end. What is awaited from another part of
+// the step, or from a queue, may depend on what is sent there, which no edge here shows: so nothing that is sent waits
+// for more than it did.
+enum { MOST_AWAITED = 63 };  // the last bit is all further ones: nodes behind these are not claimed
+
+static void look_at_exchange(Claiming *c) {
+    int n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        ClaimedNode *claimed = &c->nodes[i];
+        const Op *op = node_op(claimed->node);
+        if (node_flow(claimed->node) == FLOW_RECV || (op && op->start))
+            claimed->awaits = (uint64_t)1 << (n < MOST_AWAITED ? n++ : MOST_AWAITED);
+        for (int in = 0; in < claimed->node->n_inputs + claimed->node->n_controls; in++)
+            claimed->awaits |= of(c, before(claimed->node, in))->awaits;
+        claimed->claimed &= !(claimed->awaits >> MOST_AWAITED);
+    }
+    for (size_t i = c->n; i-- > 0;) {
+        const Node *node = c->nodes[i].node;
+        const Op *op = node_op(node);
+        if (c->nodes[i].sends || node_flow(node) == FLOW_SEND || (op && op->start))
+            for (int in = 0; in < node->n_inputs + node->n_controls; in++)
+                of(c, before(node, in))->sends = true;
+    }
+}
+
+static bool keeps_waits(const Claiming *c, const ClaimedNode *node, int32_t cluster) {
+    uint64_t all = c->clusters[cluster].awaits | node->awaits;
+    return (!c->clusters[cluster].sends || all == c->clusters[cluster].awaits) && (!node->sends || all == node->awaits);
+}
+
 // From a node that switches, merges or loops on, something may be dead, or run again.
 static void look_at_nodes(Claiming *c) {
     for (size_t i = 0; i < c->n; i++) {
@@ -151,8 +181,8 @@ static bool knows_inputs(const Claiming *c, const Node *node, int32_t cluster) {
 
 static int32_t choose(Claiming *c, const Node *node) {
     for (int32_t i = 0; i < c->n_clusters; i++)
-        if (c->clusters[i].device == node->placed && !(all_before(c, led_by(c, node, i)) & cluster_bit(i)) &&
-            knows_inputs(c, node, i))
+        if (c->clusters[i].device == node->placed && keeps_waits(c, of(c, node), i) &&
+            !(all_before(c, led_by(c, node, i)) & cluster_bit(i)) && knows_inputs(c, node, i))
             return i;
     if (c->n_clusters == MOST_CLUSTERS || !knows_inputs(c, node, c->n_clusters))
         return NO_CLUSTER;
@@ -173,6 +203,8 @@ static void choose_all(Claiming *c) {
             continue;
         }
         c->clusters[claimed->cluster].before |= before;
+        c->clusters[claimed->cluster].awaits |= claimed->awaits;
+        c->clusters[claimed->cluster].sends |= claimed->sends;
         c->clusters[claimed->cluster].n += node_flow(node) == FLOW_WHILE ? LEAST_NODES
                                            : node->n_inputs > 0 && !op_only_renames(node_op(node));
         c->clusters[claimed->cluster].asked |= node->device.n > 0;
@@ -222,6 +254,7 @@ static Status *claim(Claiming *c, Node **order) {
     for (size_t i = 0; i < c->n; i++)
         order[i]->mark = (int32_t)i;
     look_at_nodes(c);
+    look_at_exchange(c);
     give_up_references(c);
     choose_all(c);
     drop_clusters(c);

@@ -27,6 +27,8 @@ typedef struct {
     bool claimed, constant;
     bool flows;              // it may be dead, or run more than once
     uint64_t reached_by;     // clusters from which an unclaimed path leads here
+    uint64_t awaits;         // what from other parts of the step, or from outside, it depends on
+    bool sends;              // other parts, or the outside, may depend on it
     Node *copy;              // in the draft that is being written
     int32_t first_arg;       // of the draft's arguments that are its outputs; -1: none
 } ClaimedNode;
@@ -38,6 +40,8 @@ typedef struct {
     struct {
         const Device *device;
         uint64_t before;     // clusters that lead to it directly
+        uint64_t awaits;     // all that its nodes do
+        bool sends;          // one of its nodes does
         int32_t n;           // nodes that compute
         bool asked;          // one of its nodes names the device
     } clusters[MOST_CLUSTERS];
