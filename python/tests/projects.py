@@ -65,7 +65,8 @@ def run_file(place, path, seconds):
     os.makedirs(os.path.join(place, "beside"), exist_ok=True)
     root = next((os.path.dirname(p) for p in _parents(path, place) if not os.path.exists(os.path.join(
         os.path.dirname(p), "__init__.py"))), place)
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join([root, os.path.join(place, "beside"), os.environ.get("PYTHONPATH", "")]))
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(
+        [root] + list(_parents(os.path.dirname(path), place)) + [place, os.path.join(place, "beside"), os.environ.get("PYTHONPATH", "")]))
     with open(os.path.join(place, "beside", "flags_are_parsed.py"), "w") as f:
         f.write("from absl import flags\nflags.FLAGS.mark_as_parsed()\n")   # as their own main programs do
     command = [sys.executable, "-m", "millrace.tf1", "-m", "pytest", "-q", "-p", "flags_are_parsed", "--tb=line", "-p", "no:cacheprovider",

@@ -54,6 +54,9 @@ def find(space, name):
             pass
     if not space and name in ("v1", "compat"):
         return api.namespace("") if name == "v1" else api.namespace("compat")
+    if not space and name in ("optimizers", "losses", "metrics", "initializers", "regularizers", "constraints"):
+        import importlib
+        return importlib.import_module("millrace.keras." + name)
     try:
         found = getattr(api.namespace(space), name)
     except AttributeError:
