@@ -599,8 +599,8 @@ def no_regularizer():
 class Template:
     """A function whose variables are made at its first call and shared by the later ones."""
 
-    def __init__(self, name, func, create_scope_now=False, unique_name=None, custom_getter=None, **kwargs):
-        self._func = functools.partial(func, **kwargs) if kwargs else func
+    def __init__(self, name, func, create_scope_now=False, unique_name=None, custom_getter=None):
+        self._func = func
         self._name, self._unique_name, self._custom_getter = name, unique_name, custom_getter
         self._made, self._scope = False, None
         if create_scope_now:
@@ -658,8 +658,9 @@ class Template:
 
 
 def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
-    """A function that shares its variables between calls."""
-    return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, **kwargs)
+    """A function that shares its variables between calls. It gets `kwargs`, whatever their names, at each call."""
+    func = functools.partial(func_, **kwargs) if kwargs else func_
+    return Template(name_, func, create_scope_now_, unique_name_, custom_getter_)
 
 
 # ---------------------------------------- partitioners

@@ -97,6 +97,22 @@ def test_variable_scopes():
     assert [x.name for x in tf.trainable_variables("a")] == ["a/v:0"]
 
 
+def test_a_template_shares_its_variables_and_passes_keywords_on():
+    def layer(x, custom_getter, units):
+        with tf.variable_scope("layer", custom_getter=custom_getter):
+            return x @ tf.get_variable("w", [1, units])
+
+    seen = []
+
+    def own(getter, name, *args, **kwargs):
+        seen.append(name)
+        return getter(name, *args, **kwargs)
+
+    template = tf.make_template("t", layer, custom_getter=own, units=3)
+    assert [template(tf.ones([2, 1])).shape.as_list() for _ in range(2)] == [[2, 3]] * 2
+    assert seen == ["t/layer/w"] * 2 and [v.name for v in template.variables] == ["t/layer/w:0"]
+
+
 @pytest.mark.parametrize("resource", [False, True])
 def test_variables(resource):
     v = tf.Variable([1.0, 2.0], name="v", use_resource=resource)

@@ -400,6 +400,8 @@ START_TEST(sessions_on_a_server) {
     int n;
     GOOD(session_list_devices(session, &arena, &devices, &n));
     ck_assert_int_eq(n, 1);
+    ck_assert_uint_eq(strlen(devices[0].name.p), devices[0].name.n);  // as the C interface gives it
+    ck_assert_str_eq(devices[0].type.p, "CPU");
     PartialRun *run;
     Output both[] = {y, z};
     StepSignature all = {.feeds = &x, .fetches = both, .n_feeds = 1, .n_fetches = 2};

@@ -332,7 +332,10 @@ static Status *list_inside(RemoteSession *s, Arena *arena, SessionDevice **out, 
     NEED_MEMORY(*out);
     for (size_t i = 0; i < all; i++) {
         const DeviceAttributesProto *device = i < n ? &reply->local_device.p[i] : &reply->remote_device.p[i - n];
-        (*out)[i] = (SessionDevice){device->name, device->device_type, device->memory_limit, device->incarnation};
+        // What came is not followed by a NUL, and goes with the answer's bytes.
+        Str name = str_copy(arena, device->name), type = str_copy(arena, device->device_type);
+        NEED_MEMORY(name.p && type.p);
+        (*out)[i] = (SessionDevice){name, type, device->memory_limit, device->incarnation};
     }
     *out_n = (int)all;
     return OK;
