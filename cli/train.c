@@ -60,8 +60,8 @@ static const char EXAMPLES[] =
     "millrace train --data ~/mnist --output mnist.pb --epochs 2\n"
     "millrace train --graph training.pb --epochs 0.1\n"
     "millrace train --svg curve.svg\n"
-    "millrace train --checkpoints run --logdir run\n"
-    "millrace train training.pb --data digits.npz --feed images=x --feed labels=y --checkpoints run\n"
+    "millrace train --checkpoints fashion --logdir fashion\n"
+    "millrace train training.pb --data digits.npz --feed images=x --feed labels=y --checkpoints digits\n"
     "millrace run fashion.pb --input images=@t10k-images-idx3-ubyte.gz[0:2] --output label --draw\n";
 
 static const char DEFAULT_DATA[] = "/usr/share/datasets/fashion-mnist";
